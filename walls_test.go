@@ -17,6 +17,7 @@ import (
 // Bounds of what one person must hold in their head.
 const (
 	maxNames = 45   // that a job's author may have to know
+	maxAsked = 18   // methods by which a job asks something of the engine
 	maxLines = 2000 // of a package
 )
 
@@ -92,6 +93,24 @@ func TestWhatAJobsAuthorMustKnow(t *testing.T) {
 	names = slices.DeleteFunc(names, func(name string) bool { return !ast.IsExported(name) })
 	if len(names) < 30 || len(names) > maxNames {
 		t.Errorf("shared/cleanup exports %d names, want at most %d: %q", len(names), maxNames, names)
+	}
+}
+
+// TestWhatAJobAsksOfTheEngine counts the methods of cleanup.Plan.
+func TestWhatAJobAsksOfTheEngine(t *testing.T) {
+	t.Parallel()
+	methods := 0
+	for _, f := range source(t, "shared/cleanup")["shared/cleanup"] {
+		ast.Inspect(f, func(n ast.Node) bool {
+			spec, is := n.(*ast.TypeSpec)
+			if is && spec.Name.Name == "Plan" {
+				methods += spec.Type.(*ast.InterfaceType).Methods.NumFields()
+			}
+			return true
+		})
+	}
+	if methods < 10 || methods > maxAsked {
+		t.Errorf("cleanup.Plan has %d methods, want at most %d", methods, maxAsked)
 	}
 }
 

@@ -188,13 +188,6 @@ variable "safety_limits" {
     condition     = alltrue([for name, n in var.safety_limits : try(n >= local.limits[name].least && n <= local.limits[name].most && floor(n) == n, false)])
     error_message = "safety_limits: ${local.limits_are}"
   }
-  # A plan is held whole before its first action. See shared/config for what an action takes.
-  validation {
-    condition = alltrue([
-      for name, mebibytes in local.mebibytes : try(coalesce(var.safety_limits.max_actions, 0), 0) <= 1000 * mebibytes
-    ])
-    error_message = "safety_limits.max_actions does not fit into the memory of ${join(", ", [for name, mebibytes in local.mebibytes : "${name} (${mebibytes}Mi)" if try(coalesce(var.safety_limits.max_actions, 0), 0) > 1000 * mebibytes])}: 1000 actions need 1Mi. Raise memory for these, or lower max_actions."
-  }
 }
 
 variable "job_safety_limits" {
@@ -212,12 +205,6 @@ variable "job_safety_limits" {
       for of in values(var.job_safety_limits) : [for name, n in of : try(n >= local.limits[name].least && n <= local.limits[name].most && floor(n) == n, false)]
     ]))
     error_message = "job_safety_limits: ${local.limits_are}"
-  }
-  validation {
-    condition = alltrue([
-      for name, mebibytes in local.mebibytes : try(coalesce(var.job_safety_limits[name].max_actions, 0), 0) <= 1000 * mebibytes
-    ])
-    error_message = "max_actions does not fit into the memory of ${join(", ", [for name, mebibytes in local.mebibytes : "${name} (${mebibytes}Mi)" if try(coalesce(var.job_safety_limits[name].max_actions, 0), 0) > 1000 * mebibytes])}: 1000 actions need 1Mi. Raise memory for these, or lower max_actions."
   }
 }
 

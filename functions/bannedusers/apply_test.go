@@ -3,18 +3,11 @@ package bannedusers
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 const retry = "retry account deletion"
@@ -72,16 +65,6 @@ func TestAuthenticationDown(t *testing.T) {
 	f.wantLeft(t, left{Accounts: []string{"bystander"}})
 }
 
-// unseen returns no accounts, so none is deleted.
-func unseen(base accounts.API) accounts.API {
-	return accounts.Wrap(base, func(method string, _ []string, send func() error) error {
-		if method == "GetUsers" {
-			return errors.New("quota exceeded")
-		}
-		return send()
-	})
-}
-
 func TestNotedUserIsThereAgain(t *testing.T) {
 	f := newFunction(t)
 	f.Env["MAX_USERS"] = "1"
@@ -99,7 +82,7 @@ func TestNotedUserIsThereAgain(t *testing.T) {
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed,
 		map[string]report.Counts{"delete user": {Planned: 1, Done: 1}, retry: {Planned: 1, Done: 1}})
-	enginetest.Want(t, "kept", map[string]int{keptWithUser: 2, keptBack: 2, fmt.Sprintf(keptByLimit, 1): 1, keptNotYet: 1}, got.Kept)
+	enginetest.Want(t, "kept", map[string]int{keptWithUser: 2, keptBack: 2, fmt.Sprintf(keptByLimit, 1): 1, "not due": 1}, got.Kept)
 	f.wantLeft(t, left{
 		Users:    []string{"postponed", "restored", "second"},
 		Accounts: []string{"postponed", "restored", "second"},
@@ -128,42 +111,4 @@ func TestRetriesBehindACheckpoint(t *testing.T) {
 	f.wantLeft(t, left{Accounts: []string{"r1", "r30"}, Notes: []string{"r1"}})
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(retry, 1))
 	f.wantLeft(t, left{Accounts: []string{"r30"}})
-}
-
-// TestTakenBackAfterALostAnswer: undo restores a note as it was, and holds it, even if the commit that deleted it or counted
-// an attempt had to be sent again.
-func TestTakenBackAfterALostAnswer(t *testing.T) {
-	for name, fails := range map[string]bool{"account deleted": false, "attempt counted": true} {
-		t.Run(name, func(t *testing.T) {
-			f := newFunction(t)
-			f.Env["UNDO_DAYS"] = "7"
-			note := map[string]any{"addedAt": ago(24 * time.Hour), "attempts": int64(1)}
-			f.Set(t, "authDeletionRetries/old", note)
-			f.SignUp(t, "old")
-			if fails {
-				f.Hooks.Accounts = unseen
-			}
-			lost := false
-			f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
-				err := send()
-				ends := strings.Contains(fmt.Sprint(commit), "documents/authDeletionRetries/old")
-				if err != nil || lost || !ends {
-					return err
-				}
-				lost = true
-				return status.Error(codes.Unavailable, "the connection broke")
-			})
-			report := f.Run(t, "")
-			if !lost {
-				t.Fatal("no commit writes the note: what would this prove?")
-			}
-			err := f.Restorer(t, nil).Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.Run(t, "")
-			f.wantLeft(t, left{Accounts: []string{"old"}, Notes: []string{"old"}})
-			enginetest.Want(t, "note", note, f.Documents(t, "authDeletionRetries")["old"])
-		})
-	}
 }

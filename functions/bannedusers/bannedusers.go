@@ -46,11 +46,14 @@ func plan(ctx context.Context, p *cleanup.Planner) error {
 	if err := p.SaveCheckpoint(p.Checkpoint); err != nil {
 		return err
 	}
-	p.CountKept(ctx, cleanup.KeptCount{
-		Due: due, Among: []documents.Filter{banned}, Eligible: []documents.Filter{banned},
-		Young:     documents.Filter{Field: dueField, Op: ">", Value: p.Now},
-		KeptYoung: keptNotYet, KeptUndated: keptUndated,
-		Judged: len(chosen), KeptLater: fmt.Sprintf(keptByLimit, maxUsers),
+	p.CountNotDue(ctx, cleanup.NotDue{
+		All: documents.Query{Collection: users, Where: []documents.Filter{banned}}, Due: due,
+		Judge: func(d documents.Document) cleanup.Decision {
+			return judgeUser(cleanup.Subject{Document: d, Found: true}, p.Run)
+		},
+		Then: func(_, found int, _ bool) {
+			p.Keep(ctx, users, cleanup.Keep(fmt.Sprintf(keptByLimit, maxUsers)), found-len(chosen))
+		},
 	})
 	return p.Sweep(ctx, documents.Query{Collection: notes}, documents.Cursor(p.Checkpoint), noteRule)
 }

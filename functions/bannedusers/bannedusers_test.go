@@ -130,7 +130,7 @@ func TestCleanupBannedUsers(t *testing.T) {
 
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete user", 3))
-	enginetest.Want(t, "kept", map[string]int{keptNotYet: 1, keptUndated: 2, keptNoAccount: 1}, got.Kept)
+	enginetest.Want(t, "kept", map[string]int{"not due": 1, "no usable age": 2, keptNoAccount: 1}, got.Kept)
 	f.wantWarnings(t, "accountless", 1, 0, keptNoAccount)
 	f.wantLeft(t, left{Users: kept, Accounts: append([]string{"documentless"}, kept...)})
 	enginetest.Want(t, "calls", [][]string{{"accountless", "u1", "u2"}}, f.calls)
@@ -160,7 +160,7 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 
 	got := enginetest.NewGolden(t, "limit").Run(t, "20 of 25", f.Function, "", "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete user", 20))
-	enginetest.Want(t, "kept", map[string]int{fmt.Sprintf(keptByLimit, 20): 5, keptNotYet: 1}, got.Kept)
+	enginetest.Want(t, "kept", map[string]int{fmt.Sprintf(keptByLimit, 20): 5, "not due": 1}, got.Kept)
 	survivors := append([]string{"later"}, latest...)
 	f.wantLeft(t, left{Users: survivors, Accounts: survivors})
 
@@ -180,10 +180,10 @@ func TestUnsetDates(t *testing.T) {
 	f.SignUp(t, "u1", "zero", "epoch", "before")
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete user", 1))
-	enginetest.Want(t, "kept", map[string]int{keptUndated: 3}, got.Kept)
+	enginetest.Want(t, "kept", map[string]int{"no usable age": 3}, got.Kept)
 	f.wantLeft(t, left{Users: []string{"before", "epoch", "zero"}, Accounts: []string{"before", "epoch", "zero"}})
 	for uid := range dates {
-		f.wantWarnings(t, uid, 1, 0, keptUndated)
+		f.wantWarnings(t, uid, 1, 0, "no usable "+dueField)
 	}
 }
 

@@ -25,6 +25,11 @@ const (
 	keptAccepted  = "user_id is set"
 	inviteUnset   = "created_at is not set yet"
 	inviteUndated = "created_at is not a timestamp"
+
+	keptNotDue = "not due"
+	keptNoAge  = "no usable age"
+
+	keptNoCreated = "no usable created_at: "
 	inviteYoung   = "not older than 90 days"
 )
 
@@ -71,7 +76,7 @@ func without(data fields, field string) fields {
 	return data
 }
 
-// TestWhatIsReadAndCounted: members who are no invitations cost nothing, and what cannot be judged is named.
+// TestWhatIsReadAndCounted: members who are no invitations are not read.
 func TestWhatIsReadAndCounted(t *testing.T) {
 	f := newInvites(t)
 	due := map[string]fields{
@@ -83,7 +88,7 @@ func TestWhatIsReadAndCounted(t *testing.T) {
 		"token-empty": invite("", old), "token-number": invite(12, old), "token-list": invite([]any{"t"}, old),
 		"date-missing": without(invite("t13", old), "created_at"), "date-null": invite("t14", nil), "date-text": invite("t15", "2020-01-01T00:00:00Z"),
 
-		// Members, not invitations: neither read nor counted.
+		// Members, not invitations: counted, and not read.
 		"member-token-null": with(invite(nil, old), fields{"user_id": "u2"}), "member-token-missing": without(invite("", old), "invite_token"),
 		"member-other-app": {"status": "comped", "email": "x@example.com"}, "member-empty": {},
 	}
@@ -94,9 +99,49 @@ func TestWhatIsReadAndCounted(t *testing.T) {
 	}
 	got := enginetest.NewGolden(t, "memberinvites").Run(t, "what is read and counted", f, "", "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete member", 3))
-	enginetest.Want(t, "scanned", 14, got.Scanned)
-	enginetest.Want(t, "kept", map[string]int{inviteYoung: 3, keptAccepted: 2, keptTokenless: 3, inviteUnset: 2, inviteUndated: 1}, got.Kept)
+	enginetest.Want(t, "scanned", len(due)+len(left), got.Scanned)
+	enginetest.Want(t, "kept", map[string]int{keptNotDue: 10, keptAccepted: 2, keptNoAge: 3}, got.Kept)
 	enginetest.Want(t, "members left", slices.Sorted(maps.Keys(left)), f.IDs(t, "members"))
+}
+
+// TestDatesOfAnotherType: however many invitations have one, all are counted alike, once, and some are named.
+func TestDatesOfAnotherType(t *testing.T) {
+	text := invite("t", "2020-01-01 00:00:00")
+	for name, tt := range map[string]struct {
+		young int
+		odd   map[string]fields // by what the names of the documents begin with
+		many  int               // of each
+		kept  map[string]int
+		named []string // nil: 20 of them
+	}{
+		"a dump's texts": {10, map[string]fields{"text": text}, 300, map[string]int{keptNotDue: 11, keptNoAge: 300}, nil},
+		"too early, and none": {0, map[string]fields{"zero": invite("t", time.Unix(0, 0)), "none": without(text, "created_at")}, 1,
+			map[string]int{inviteUndated: 1, keptNotDue: 1, keptNoAge: 1}, []string{inviteUndated + ": members/zero0"}},
+		"few among many": {2500, map[string]fields{"text": text}, 3, map[string]int{keptNotDue: 2501, keptNoAge: 3},
+			[]string{keptNoCreated + "members/text0", keptNoCreated + "members/text1", keptNoCreated + "members/text2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newInvites(t)
+			f.SetMany(t, tt.young, func(i int) (string, fields) { return fmt.Sprint("members/young", i), invite("t", now) })
+			f.Set(t, "members/no-invitation", fields{"created_at": "2020-01-01", "invite_token": nil})
+			for id, data := range tt.odd {
+				f.SetMany(t, tt.many, func(i int) (string, fields) { return fmt.Sprintf("members/%s%d", id, i), data })
+			}
+			enginetest.Want(t, "kept", tt.kept, f.Run(t, "").Kept)
+			var named []string
+			for _, line := range f.LogLines(t) {
+				targets, _ := line["targets"].([]any)
+				for _, target := range targets {
+					named = append(named, fmt.Sprint(line["reason"], ": ", target))
+				}
+			}
+			if tt.named == nil {
+				enginetest.Want(t, "names", 20, len(slices.Compact(named)))
+			} else {
+				enginetest.Want(t, "named", tt.named, named)
+			}
+		})
+	}
 }
 
 func TestInviteAcceptedBetweenPlanAndApplySurvives(t *testing.T) {

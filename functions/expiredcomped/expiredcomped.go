@@ -14,8 +14,9 @@ import (
 var Job = cleanup.Job{
 	Name: "cleanExpiredComped", Rules: []cleanup.AnyRule{memberRule}, Plan: plan,
 	Lines: &cleanup.Lines{ // in the words that people look for who know the job from Ghost
-		Begun: "Starting cleanup of expired comp subscriptions",
-		Ended: "Removed %d expired subscriptions, updated %d members in %dms", Counted: [2]string{"delete " + subscriptions, "update " + members},
+		Begun:    "Starting cleanup of expired comp subscriptions",
+		Ended:    "Removed %d expired subscriptions, updated %d members in %dms",
+		Counted:  [2]string{"delete " + subscriptions, "update " + members},
 		Canceled: "Expired complimentary subscriptions cleanup cancelled before completion",
 	},
 }
@@ -31,9 +32,9 @@ func plan(ctx context.Context, p *cleanup.Planner) error {
 		OrderBy:    []string{expiryField},
 		Select:     []string{memberField, expiryField},
 	}
-	p.CountKept(ctx, cleanup.KeptCount{ // the rows that the query skips
-		Due: expired, Young: documents.Filter{Field: expiryField, Op: ">=", Value: cutoff(p.Now)},
-		KeptYoung: keptUnexpired, KeptNull: keptEndless, KeptUndated: keptUndated,
+	p.CountNotDue(ctx, cleanup.NotDue{
+		All: documents.Query{Collection: subscriptions}, Due: expired, Null: keptEndless,
+		Judge: func(row documents.Document) cleanup.Decision { return judge(row, p.Now) },
 	})
 	return p.EachPage(ctx, expired, documents.Cursor(p.Checkpoint), func(rows []documents.Document) error {
 		return p.ProposeItems(ctx, memberRule, membersOf(ctx, p, rows))
@@ -47,7 +48,7 @@ func membersOf(ctx context.Context, p *cleanup.Planner, rows []documents.Documen
 	for _, row := range rows {
 		d := judge(row, p.Now)
 		if d.Kind == "" {
-			p.KeepJudged(ctx, row.Path, d)
+			p.Keep(ctx, row.Path, d, 1)
 			continue
 		}
 		id, _ := row.IDIn(members, row.Data[memberField])

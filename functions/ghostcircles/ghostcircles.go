@@ -4,7 +4,6 @@ package ghostcircles
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/functions"
@@ -30,14 +29,9 @@ const circles = "circles"
 func plan(ctx context.Context, p *cleanup.Planner) error {
 	q := documents.Query{Collection: circles, Select: judged}
 	return p.EachPage(ctx, q, documents.Cursor(p.Checkpoint), func(page []documents.Document) error {
-		p.Count(cleanup.Count{Collection: circles, Looked: len(alive(page))})
+		p.Count(cleanup.Count{Collection: circles, Looked: len(page)})
 		return consider(ctx, p, page)
 	})
-}
-
-// alive returns the circles that are not deleted. A deleted one is no part of the whole that the safety limits judge by.
-func alive(all []documents.Document) []documents.Document {
-	return slices.DeleteFunc(slices.Clone(all), func(d documents.Document) bool { return d.Data["isDeleted"] == true })
 }
 
 // consider considers circles. Those that are warned of or deleted count as due for the safety limits.

@@ -40,18 +40,21 @@ func TestAFieldThatNobodyWrites(t *testing.T) {
 	enginetest.Want(t, "circles left", 120, len(f.Documents(t, "circles")))
 }
 
-// TestShareOfGhosts is at the limits to the letter: 19 and 20 circles, half of them and one more. Deleted circles are no part of
-// the whole.
+// TestShareOfGhosts is at the limits to the letter: 19 and 20 circles, half of them and one more; the share is that of all
+// documents, and deleted circles are never due.
 func TestShareOfGhosts(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		all, posted, active int
-		aborted             bool
-	}{{19, 18, 1, false}, {20, 19, 1, true}, {20, 10, 10, false}, {20, 11, 9, true}, {19, 0, 0, false}, {20, 0, 0, true}} {
+		all, posted, active, deleted int
+		aborted                      bool
+	}{
+		{19, 18, 1, 0, false}, {20, 19, 1, 0, true}, {20, 10, 10, 0, false}, {20, 11, 9, 0, true}, {19, 0, 0, 0, false}, {20, 0, 0, 0, true},
+		{20, 20, 0, 20, false}, {20, 20, 0, 19, true},
+	} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			f := newFunction(t)
 			circlesOf(t, f, tt.all, tt.posted, tt.active)
-			f.SetMany(t, 30, func(i int) (string, map[string]any) {
+			f.SetMany(t, tt.deleted, func(i int) (string, map[string]any) {
 				return fmt.Sprintf("circles/deleted%02d", i), with(circle(nil, daysAgo(100), nil), "isDeleted", true)
 			})
 			got := f.Run(t, "")

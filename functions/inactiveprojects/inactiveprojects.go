@@ -60,9 +60,11 @@ func plan(ctx context.Context, p *cleanup.Planner) error {
 		OrderBy:    []string{"last_activity_at"}, Select: projectFields, PageSize: batchSize,
 	}
 	if pass.fresh() {
-		p.CountKept(ctx, cleanup.KeptCount{
-			Due: q, Young: documents.Filter{Field: "last_activity_at", Op: ">=", Value: before},
-			KeptYoung: keptActive, KeptUndated: keptUndated,
+		p.CountNotDue(ctx, cleanup.NotDue{
+			All: documents.Query{Collection: projects}, Due: q,
+			Judge: func(d documents.Document) cleanup.Decision {
+				return judge(project{Subject: cleanup.Subject{Document: d, Found: true}, settings: s}, p.Run)
+			},
 		})
 	}
 	if !pass.Seen.IsZero() {

@@ -86,11 +86,8 @@ func countAttempt(detail attempt, _ cleanup.Decision, run cleanup.Run) cleanup.C
 	userID := userOf(detail.Subject).ID
 	key := []string{detail.ID(), fmt.Sprint(attempts + 1), last.UTC().Format(time.RFC3339Nano)}
 	if handedOver := strings.Join(key, " "); detail.From != handedOver {
-		task := tasks.Task{
-			Key: key, Body: map[string]string{"placeholder_user_id": userID},
-			NotBefore: run.Started.Add(time.Duration(detail.Nth) * time.Second),
-		}
-		then := []cleanup.FollowUp{{Task: &task, Recorded: &cleanup.Recorded{}}}
+		task := tasks.Task{Key: key, Body: map[string]string{"placeholder_user_id": userID}}
+		then := []cleanup.FollowUp{{Task: &task, Apart: time.Second, Recorded: &cleanup.Recorded{}}}
 		return cleanup.Change{Then: then, Again: true, From: handedOver}
 	}
 	c := cleanup.Update(detail.Ref(), map[string]any{"deletion_attempts": attempts + 1, "last_deletion_attempt_at": run.Now})

@@ -84,11 +84,10 @@ func TestTheTask(t *testing.T) {
 		"the last":  {14.0, now, []string{"d", "15", "2026-03-10T00:00:00Z"}, true},
 	} {
 		s := subject(detail(int64(7), "deletion_attempts", tt.attempts, "last_deletion_attempt_at", tt.last))
-		s.Nth = 7
 		body := map[string]string{"placeholder_user_id": "7"}
-		task := tasks.Task{Key: tt.key, Body: body, NotBefore: now.Add(67 * time.Second)}
+		task := tasks.Task{Key: tt.key, Body: body}
 		got := countAttempt(attempt{Subject: s}, cleanup.Do("count", ""), run)
-		first := cleanup.Change{Then: []cleanup.FollowUp{{Task: &task, Recorded: &cleanup.Recorded{}}}, Again: true, From: got.From}
+		first := cleanup.Change{Then: []cleanup.FollowUp{{Task: &task, Apart: time.Second, Recorded: &cleanup.Recorded{}}}, Again: true, From: got.From}
 		enginetest.Want(t, name+": first", first, got)
 		s.From = "another task"
 		enginetest.Want(t, name+": after another task", first, countAttempt(attempt{Subject: s}, cleanup.Do("count", ""), run))

@@ -32,6 +32,6 @@ func unset(ctx context.Context, p *cleanup.Planner, collection, field, kept stri
 		return in(), true
 	}
 	p.Scanned(set)
-	p.Keep(kept, set)
+	p.Keep(ctx, collection, cleanup.Keep(kept), set)
 	return none, all > set
 }

@@ -39,10 +39,9 @@ func plan(ctx context.Context, p *cleanup.Planner) error {
 		Select:   []string{"status", "resolvedAt", "userId", notifiedAt},
 		PageSize: pageSize,
 	}
-	p.CountKept(ctx, cleanup.KeptCount{
-		Due: due, Eligible: []documents.Filter{resolved},
-		Young:     documents.Filter{Field: "resolvedAt", Op: ">", Value: warningCutoff(p.Now)},
-		KeptOther: keptUnresolved, KeptYoung: keptYoung, KeptUndated: keptUndated,
+	p.CountNotDue(ctx, cleanup.NotDue{
+		All: documents.Query{Collection: inquiries}, Due: due,
+		Judge: func(d documents.Document) cleanup.Decision { return judge(d, p.Now, p.Promise) },
 	})
 	return p.Sweep(ctx, due, documents.Cursor(p.Checkpoint), archiveRule, warnings)
 }

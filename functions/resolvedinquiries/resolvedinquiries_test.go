@@ -88,7 +88,7 @@ func TestWhatIsKeptAndCounted(t *testing.T) {
 	enginetest.WantReport(t, got, report.Completed, archivedOnce)
 	enginetest.Want(t, "scanned", 11, got.Scanned)
 	enginetest.Want(t, "kept", map[string]int{
-		keptYoung: 1, keptTold: 1, keptUnresolved: 3, keptUndated: 4, keptUntold: 1, "imageUrl holds no string": 1,
+		"not due": 4, keptTold: 1, "no usable age": 4, keptUntold: 1, "imageUrl holds no string": 1,
 	}, got.Kept)
 	for _, id := range []string{"null", "map", "unset", "epoch"} {
 		if len(f.Warnings(t)["inquiries/"+id]) != 1 {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,13 +16,97 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
+
+var (
+	lastYear   = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
+	oldArchive = map[string]any{"archivedAt": lastYear, "subject": "last year's"}
+)
+
+// moved is where an archive that exists already is moved.
+const moved = "archivedInquiries/i1/earlier/2025-06-01T00:00:00Z"
+
+// world is inquiry i1 with messages, images and an archive of before.
+type world struct {
+	*enginetest.Function
+	messages map[string]map[string]any // the messages that must exist
+
+	commits atomic.Int64 // how many took effect
+	dead    atomic.Bool  // the run is killed: no more commits take effect
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	f := enginetest.New(t, functions.New(Job))
+	f.Now = now
+	f.Clock = func() time.Time { return now }
+	w := &world{Function: f, messages: map[string]map[string]any{}}
+	there := enginetest.World{"inquiries/i1": inquiry(8 * day)}
+	for i := range 5 {
+		name := fmt.Sprintf("inquiries/%d.png", i/2) // two messages share one
+		m := withImage(message(i), "gs://"+f.Bucket+"/"+name)
+		m["content"] = strings.Repeat("long ", 500)
+		id := fmt.Sprintf("m%d", i)
+		w.messages[id], there["inquiries/i1/messages/"+id] = m, m
+		f.Put(t, name, nil, nil)
+	}
+	f.Put(t, "inquiries/other.png", nil, nil)
+	there["archivedInquiries/i1"] = oldArchive
+	there.Write(t, f)
+	return w
+}
+
+// check makes sure that nothing is lost, and that everything is where it must be after the last run.
+func (w *world) check(t *testing.T) {
+	t.Helper()
+	in := map[string]map[string]map[string]any{} // documents by collection and id
+	for _, d := range w.All(t) {
+		_, collection, _ := strings.Cut(d.Ref.Parent.Path, "/documents/")
+		if in[collection] == nil {
+			in[collection] = map[string]map[string]any{}
+		}
+		in[collection][d.Ref.ID] = d.Data()
+	}
+	at := in["inquiries/i1/messages"]
+	archive := in["archivedInquiries"]["i1"]
+	everything := fmt.Sprint(archive["messages"], at)
+	for id, m := range w.messages {
+		if !strings.Contains(everything, fmt.Sprint(m)) {
+			t.Errorf("message %s is lost", id)
+		}
+	}
+	enginetest.Want(t, "inquiries", 0, len(in["inquiries"]))
+	enginetest.Want(t, "objects", []string{"inquiries/other.png"}, w.Objects(t))
+	enginetest.Want(t, "archivedAt", any(now), archive["archivedAt"])
+	enginetest.Want(t, "the archive that was there", oldArchive, in[path.Dir(moved)][path.Base(moved)])
+	for collection, left := range in {
+		if collection != collections.Jobs && strings.HasPrefix(collection, collections.Jobs+"/") {
+			t.Errorf("a run has left %s/%v", collection, ids(left))
+		}
+	}
+}
+
+// interrupt kills the run when the n-th commit took effect: it commits nothing more.
+func (w *world) interrupt(n int64) {
+	w.OnCommit(func(_ int, _ *firestorepb.CommitRequest, send func() error) error {
+		if w.dead.Load() {
+			return status.Error(codes.PermissionDenied, "the process is dead")
+		}
+		err := send()
+		if err == nil && w.commits.Add(1) == n {
+			w.dead.Store(true)
+		}
+		return err
+	})
+}
 
 // newUndoWorld is [newWorld] with an undo log.
 func newUndoWorld(t *testing.T) *world {
@@ -77,14 +163,14 @@ func (w *world) wantSomewhere(t *testing.T) {
 // TestUndoOfAKilledRun: what a later run has archived stays whole, although the one that was killed had begun it.
 func TestUndoOfAKilledRun(t *testing.T) {
 	undisturbed := newWorld(t)
-	undisturbed.interrupt(0, false, nil)
+	undisturbed.interrupt(0)
 	undisturbed.Run(t, "")
 	for n := range undisturbed.commits.Load() {
 		t.Run(fmt.Sprint(n+1), func(t *testing.T) {
 			t.Parallel()
 			w := newUndoWorld(t)
 			before := w.contents(t)
-			w.interrupt(n+1, true, func() {})
+			w.interrupt(n + 1)
 			killed := w.Run(t, "")
 			w.dead.Store(false)
 			later := now.Add(w.Timeout + time.Hour)

@@ -1,11 +1,14 @@
 # Makes Markdown of `firesweep plan --json` or `firesweep run --json`, with at most $items items of each job, and
 # with the $checksum of the plan file, if there is one. $project, the $folder in the repository, the $database and the
-# $jobs, each may be empty, tell its comment from others. Names and reasons hold what users wrote, so they stand in <pre>,
-# where nothing is Markdown, a link or a mention.
+# $jobs, each may be empty, tell its comment from others. Names and reasons hold what users wrote, so they stand in <pre> or
+# <code>, where nothing is Markdown, a link or a mention, and characters that nobody sees or that turn others around are escaped.
 
 def cut(n): if length > n then .[:n] + "…" else . end;
 def numbers(key): [.actions // {} | to_entries[] | select(.value[key] > 0) | "\(.value[key]) \(.key)"] | join(", ");
-def pre: "<pre>" + (map(@html) | join("\n")) + "</pre>";
+def hex: if . < 16 then "0123456789abcdef"[.:. + 1] else (. / 16 | floor | hex) + (. % 16 | hex) end;
+def harmless: gsub("(?<c>[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}])"; "\\u{" + (.c | explode[0] | hex) + "}");
+def shown: harmless | @html;
+def pre: "<pre>" + join("\n") + "</pre>";
 
 def job:
   (.report // {}) as $r
@@ -14,15 +17,15 @@ def job:
   | $failures[:([10, $items] | min)] as $bad
   | ($r.plan // [])[:$items] as $some
   | ([$r.actions[]?.planned] | add // 0) as $due
-  | "### \(.job // $r.job): \(if .error then "failed" elif $r.status != "completed" then $r.status elif $did == "" then "nothing to do" else $did end)",
-    if .error then [.error] | pre else empty end,
-    if ($bad | length) > 0 then $bad | pre else empty end,
+  | "### \(.job // $r.job): \(if .error then "failed" elif $r.status != "completed" then $r.status elif $did == "" then "nothing to do" else "<code>\($did | shown)</code>" end)",
+    if .error then [.error | shown] | pre else empty end,
+    if ($bad | length) > 0 then $bad | map(shown) | pre else empty end,
     if ($failures | length) > ($bad | length) then "Of \($failures | length) failures, \($bad | length) are named." else empty end,
     if ($some | length) > 0 then
       "<details><summary>\(if $due > ($some | length) then "the first \($some | length) of \($due)" else "all \($due)" end)</summary>\n",
-      ($some | map("\(.action)  \(.target)\n    \(.reason)") | pre), "</details>"
+      ($some | map("\(.action | shown)  \(.target | shown)\n    \(.reason | shown)") | pre), "</details>"
     else empty end,
-    if ($r.kept // {}) != {} then "Kept: \([$r.kept | to_entries[] | "\(.value) \(.key | @html)"] | join("; "))." else empty end,
+    if ($r.kept // {}) != {} then "Kept:", ([$r.kept | to_entries[] | "\(.value) \(.key | shown)"] | pre) else empty end,
     if $r.approved then "Of \($r.approved) items in the approved plan, \([$r.actions[]?.done] | add // 0) were done." else empty end,
     if $r.dryRun == false and $did != "" then "Undo: `firesweep undo \($r.runId)`" else empty end;
 

@@ -19,10 +19,10 @@ const logIn = "Log in: gcloud auth application-default login."
 
 // remedies say what to do about the statuses that Google's services answer.
 var remedies = map[string]string{
-	codes.PermissionDenied.String(): "A right is missing. Of your own credentials, firesweep run --help and plan --help name the roles; of a " +
-		"deployed function's account, terraform plan shows which.",
-	codes.FailedPrecondition.String(): "Is an index missing? Make it, and wait until it is built: firesweep check --indexes lists all " +
-		"for firestore.indexes.json.",
+	codes.PermissionDenied.String(): "A right is missing. Of your own credentials, firesweep run --help and plan --help name " +
+		"the roles; of a deployed function's account, terraform plan shows which.",
+	codes.FailedPrecondition.String(): "Is an index missing? Make it, and wait until it is built: firesweep check --indexes " +
+		"lists all for firestore.indexes.json.",
 	codes.Unauthenticated.String(): logIn,
 	codes.Unavailable.String():     "Google's service cannot be reached: is this machine connected to the internet?",
 }
@@ -64,8 +64,8 @@ func limited(e cleanup.LimitError, database string) string {
 		return fmt.Sprintf("no document of %s has %s, which decides what is kept. Does the application call it something else?",
 			e.Collection, e.Field)
 	case e.Limit == report.EmptyCollection:
-		return fmt.Sprintf("%s holds no document, and ids refer to documents in it. Is its name right, and is database %s the right one? "+
-			"If it is rightly empty, put a document into it.", e.Collection, database)
+		return fmt.Sprintf("%s holds no document, and ids refer to documents in it. Is its name right, and is database %s the "+
+			"right one? If it is rightly empty, put a document into it.", e.Collection, database)
 	}
 	return ""
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
-// bucketSuffixes follow the project's id in the name of its default bucket, which Firebase gives to nobody else: today's, and that
-// of buckets from before October 2024.
+// bucketSuffixes follow the project's id in the name of its default bucket, which Firebase gives to nobody else: today's, and
+// that of buckets from before October 2024.
 var bucketSuffixes = []string{".firebasestorage.app", ".appspot.com"}
 
 // lookForBucket is how long the look for the default bucket may take.

@@ -47,9 +47,8 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [JOB...]",
 		Short: "Check your rules, and say what they do and need",
-		Long: `Say of each rule what it does, when it runs, when it does nothing, what it
-reads, and which roles and indexes it needs. All problems are reported at once,
-and so is a stale lock file: exit code 2. No project is asked.`,
+		Long: `Say of each rule what it does, when it runs, what it reads and needs, and name
+all problems of the file at once; no project is asked.`,
 		Example: `  firesweep check
   firesweep check --write                 # the lock file for Terraform
   firesweep check --indexes > firestore.indexes.json`,
@@ -195,19 +194,15 @@ func noteOn(r rule.Rule) string {
 
 // limitsOf returns the conditions under which a run of a rule does nothing. The figures are the defaults.
 func limitsOf(r rule.Rule) (limits []string) {
+	if of := cmp.Or(r.Source(), "all accounts listed"); r.DuePercent() < 100 {
+		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due, once there are %d", r.DuePercent(), of, config.EnoughForShare))
+	}
 	switch {
 	case r.ByReference():
-		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due, once there are %d", config.DefaultMaxDuePercent,
-			config.EnoughForShare),
-			"one of these fields refers to no object of the folder in any document, or holds what refers to no object of the bucket")
+		limits = append(limits, "one of these fields refers to no object of the folder in any document, or holds what refers to no "+
+			"object of the bucket")
 	case r.Objects != "" && len(r.Gone) > 0:
-		owners := r.Gone[0].Place().Collection
-		limits = append(limits, fmt.Sprintf("more than %d %% of the objects are due, once there are %d", config.DefaultMaxDuePercent,
-			config.EnoughForShare), owners+" is empty, and the rule looks there")
-	case r.Objects == "" && r.DuePercent() < 100:
-		of := cmp.Or(r.Source(), "all accounts listed")
-		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due, once there are %d", r.DuePercent(), of,
-			config.EnoughForShare))
+		limits = append(limits, r.Gone[0].Place().Collection+" is empty, and the rule looks there")
 	}
 	for _, related := range r.Related() {
 		in := related.Place().Collection

@@ -131,7 +131,7 @@ The indexes, for the Firebase CLI:
 
 	c = parsed[checks](t, o.well(t, "check", "--rules", rules, "cleanupExports", "--json")).Checks[0]
 	want(t, "limits", []string{
-		"more than 50 % of the objects are due, once there are 20", "users is empty, and the rule looks there",
+		"more than 50 % of exports/{uid}/** are due, once there are 20", "users is empty, and the rule looks there",
 		"more than 100000 are due (MAX_ACTIONS)",
 	}, c.Limits)
 	want(t, "when", "day 1 of each month 03:00 UTC", c.When)

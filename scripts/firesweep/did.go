@@ -20,7 +20,9 @@ func readLog(ctx context.Context, p restore.Project, runID string, at *far, to *
 }
 
 // thingsOf returns what a run of a job did. kept is false if the run has no log.
-func (a *app) thingsOf(ctx context.Context, job manifest.Entry, runID string, sum undo.Sum) (things []undo.Thing, kept bool, err error) {
+func (a *app) thingsOf(ctx context.Context, job manifest.Entry, runID string, sum undo.Sum) (
+	things []undo.Thing, kept bool, err error,
+) {
 	var at far
 	defer a.progress(ctx, at.now)()
 	err = a.on(ctx, job, func(p restore.Project) error { return readLog(ctx, p, runID, &at, &sum) }, config.Firestore)

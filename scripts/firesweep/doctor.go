@@ -57,15 +57,13 @@ func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [JOB...]",
 		Short: "Look for what would make a job fail or a mistake final",
-		Long: `Check databases, their security rules and indexes, buckets, and the jobs' own
-records for what would make a job fail or a mistake final, and say what to do
-about it. Nothing is written.
+		Long: `Look for what would make a job fail, or a mistake final, and say what to do
+about it; nothing is written.
 
-It needs roles/datastore.viewer, roles/firebaserules.viewer, and
-roles/storage.legacyBucketReader on the bucket. Exit code 1 means that there is
-a problem, or that something could not be checked.`,
-		Example: `  firesweep doctor --project my-project
-  firesweep doctor cleanupReports
+Your credentials need roles/datastore.viewer, roles/firebaserules.viewer, and
+roles/storage.legacyBucketReader on the bucket.`,
+		Example: `  firesweep doctor
+  firesweep doctor --project my-project cleanupReports
   firesweep doctor --json | jq '.findings[] | select(.level == "problem")'`,
 		RunE: func(c *cobra.Command, names []string) error {
 			p, err := a.patient(names)
@@ -268,7 +266,8 @@ func (d database) examineIndex(ctx context.Context, job string, wanted manifest.
 // client is what the security rules are told of a client that has signed in, as anybody can.
 var client = map[string]any{"uid": "somebody", "token": map[string]any{"sub": "somebody"}}
 
-// examineRules lets Google test, with the released rules, whether a client that has signed in may use the bundle's own collections.
+// examineRules lets Google test, with the released rules, whether a client that has signed in may use the bundle's own
+// collections.
 func (d database) examineRules(ctx context.Context, service *firebaserules.ProjectsService) {
 	const do = "Close them: no rule may allow them, and a rule for all documents, {document=**}, must leave them out: "
 	release := "cloud.firestore"
@@ -361,7 +360,8 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 		return nil
 	}
 	if record.Held != nil {
-		p.add(job.Name, levelWarning, "When the rule and the data are right: "+p.cmd("resume", job.Name), "It is held %s.", since(*record.Held))
+		p.add(job.Name, levelWarning, "When the rule and the data are right: "+p.cmd("resume", job.Name), "It is held %s.",
+			since(*record.Held))
 	}
 	st, err := p.standing(ctx, job, record, 1)
 	switch {

@@ -43,7 +43,8 @@ func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 	if err != nil {
 		return err
 	}
-	return a.show(map[string]any{"searched": runs, "found": found}, func(p *printer) { p.found(found, runs, what, all) }, len(found) == 0)
+	return a.show(map[string]any{"searched": runs, "found": found}, func(p *printer) { p.found(found, runs, what, all) },
+		len(found) == 0)
 }
 
 // find returns what a run did that concerns something.

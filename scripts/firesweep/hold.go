@@ -62,24 +62,15 @@ func (a *app) holdCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "hold [JOB...]",
 		Short: "Make jobs do nothing, or keep something; list what is held",
-		Long: `Hold jobs, or with --all every job that ever ran and those of firesweep.json:
-none of their runs does anything until 'firesweep resume', wherever it runs.
-Workers of held jobs refuse their tasks, and Cloud Tasks keeps these.
-With --stop, what is under way ends in order, too.
+		Long: `Make jobs do nothing until 'firesweep resume', wherever they run, or with --keep
+make them keep something; without names and flags, list what is held and kept.
 
-With --keep, jobs go on, but keep a document with all below it, a file, a folder
-or a collection (with a slash at its end), or an account. A rule that you add
-later does not know of that: an exemption for good belongs into your data
-(unless).
-
-Without names and flags, list what is held and kept, by whom and why.
-
-It needs roles/datastore.user, for the list roles/datastore.viewer.`,
-		Example: `  firesweep hold
-  firesweep hold --all --because "restoring the database"
+PATH is a document, with all below it, a file, a folder or a collection with a
+slash at its end, or an account. Cloud Tasks keeps the tasks of held workers.
+Your credentials need roles/datastore.user, for the list roles/datastore.viewer.`,
+		Example: `  firesweep hold --all --because "restoring the database"
   firesweep hold cleanupReports --stop
-  firesweep hold --keep users/abc --keep 'account abc' --because "legal hold"
-  firesweep hold --keep gs://my-bucket/posts/abc/ --because "an appeal"`,
+  firesweep hold --keep users/abc --keep 'account abc' --because "legal hold"`,
 	}
 	c.Flags().StringVar(&f.because, "because", "", "why, as `TEXT` for those who come after you")
 	c.Flags().BoolVar(&f.stop, "stop", false, "end what is under way, too")
@@ -151,19 +142,14 @@ func (a *app) resumeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resume [JOB...]",
 		Short: "Let jobs that are held run again, or judge again what they keep",
-		Long: `Let the runs of held jobs begin again, or with --all those of all jobs, in every
-database: also after an undo, which holds the jobs that could delete again what
-came back. From their next run on they delete what is due then: correct the rule
-or the data before.
+		Long: `Let held jobs run again, in every database, or with --keep let jobs judge again
+what they keep; correct the rule or the data first.
 
-With --keep, jobs judge again what they keep: a PATH as 'firesweep hold' lists
-it, or a run's whole id for all that undoing a part of it has them keep.
-
-It needs the role roles/datastore.user.`,
-		Example: `  firesweep resume --project my-project cleanupReports
+PATH is as 'firesweep hold' lists it, or a run's whole id for all that undoing a
+part of it has jobs keep. Your credentials need roles/datastore.user.`,
+		Example: `  firesweep resume cleanupReports
   firesweep resume --all
-  firesweep resume --keep users/abc --keep 'account abc'
-  firesweep resume --keep cleanupReports-20260110T150000Z-5f3a9c01`,
+  firesweep resume --keep users/abc --keep 'account abc'`,
 	}
 	c.Flags().BoolVar(&f.all, "all", false, "all jobs that are held, by whomever")
 	c.Flags().StringArrayVar(&f.keep, "keep", nil, "judge again what is at this `PATH`; may be repeated")
@@ -201,9 +187,10 @@ func (a *app) resume(c *cobra.Command, f holdFlags, names []string) error {
 			paths, jobs = append(paths, k.Path), append(jobs, k.JobsKeep...)
 		}
 		h.Jobs = slices.DeleteFunc(h.Jobs, func(j heldJob) bool { return !slices.Contains(jobs, j.Job) })
-		return a.change(c, f.yes, nil, h, "Let "+plural(len(h.Jobs), "job")+" judge this again", func(p restore.Project, j *heldJob) error {
-			return p.Unkeep(c.Context(), j.Job, paths...)
-		})
+		return a.change(c, f.yes, nil, h, "Let "+plural(len(h.Jobs), "job")+" judge this again",
+			func(p restore.Project, j *heldJob) error {
+				return p.Unkeep(c.Context(), j.Job, paths...)
+			})
 	}
 	h.Jobs, h.Keep = h.held(), []keptItem{}
 	for _, name := range names {
@@ -219,8 +206,8 @@ func (a *app) resume(c *cobra.Command, f holdFlags, names []string) error {
 	})
 }
 
-// holding reads which jobs are held and what they keep, of all that have a record in a database, wherever they are declared, and of
-// those that the application uses, or of jobs with these names.
+// holding reads which jobs are held and what they keep, of all that have a record in a database, wherever they are declared,
+// and of those that the application uses, or of jobs with these names.
 func (a *app) holding(ctx context.Context, all bool, names []string) (h holding, err error) {
 	h = holding{Jobs: []heldJob{}, Keep: []keptItem{}}
 	defer a.progress(ctx, doing("reading the jobs' records"))()
@@ -265,7 +252,8 @@ func (a *app) holding(ctx context.Context, all bool, names []string) (h holding,
 	return h, nil
 }
 
-// means reports whether a name is that of a job, also in the lower case of its Cloud Run service, or of the one whose worker it is.
+// means reports whether a name is that of a job, also in the lower case of its Cloud Run service, or of the one whose worker it
+// is.
 func (a *app) means(name, job string) bool {
 	return name == job || name == strings.ToLower(job) || slices.ContainsFunc(a.All, func(e manifest.Entry) bool {
 		return e.Worker == job && (name == e.Name || name == strings.ToLower(e.Name))
@@ -305,8 +293,8 @@ func (a *app) listHeld(ctx context.Context) error {
 	}, h.failed())
 }
 
-// change shows what a command is about, asks, and takes steps with each job: the next step when all have taken one. What fails keeps no
-// other job from it.
+// change shows what a command is about, asks, and takes steps with each job: the next step when all have taken one. What fails
+// keeps no other job from it.
 func (a *app) change(
 	c *cobra.Command, yes bool, names []string, h holding, question string, steps ...func(restore.Project, *heldJob) error,
 ) error {
@@ -319,7 +307,8 @@ func (a *app) change(
 		p.holding(shown)
 	}
 	command := "firesweep " + c.Name() + " --yes" + asGiven(c, "project", "rules", "all", "stop", "keep", "because")
-	agreed, err := a.agree(yes, strings.Join(append([]string{command}, names...), " "), question+" in "+p.where+"? (y/N) ", "y", "yes")
+	agreed, err := a.agree(yes, strings.Join(append([]string{command}, names...), " "), question+" in "+p.where+"? (y/N) ",
+		"y", "yes")
 	if !agreed {
 		return err
 	}
@@ -452,9 +441,11 @@ func (p *printer) changed(verb string, h holding) {
 	}
 }
 
-// since says since when something is held or kept, by whom, why, and by undoing which run: texts that somebody else may have written.
+// since says since when something is held or kept, by whom, why, and by undoing which run: texts that somebody else may have
+// written.
 func since(h jobstate.Hold) string {
-	return "since " + when(h.At) + " UTC" + prefixed(" by ", h.By) + fmt.Sprintf(", because %.*q", mostBecause, h.Why) + prefixed(": ", h.RunID)
+	return "since " + when(h.At) + " UTC" + prefixed(" by ", h.By) + fmt.Sprintf(", because %.*q", mostBecause, h.Why) +
+		prefixed(": ", h.RunID)
 }
 
 // heldWords says of a job that is held since when, by whom and why, and the way out.

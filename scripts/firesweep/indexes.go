@@ -63,8 +63,8 @@ func (a *app) indexesOf(jobs []manifest.Entry) (indexFile, error) {
 	return file, nil
 }
 
-// withGroups gives functions the indexes of the collection groups that PLACEHOLDER_REFERENCES names, where it is set: in which users
-// may be referred to. The list has those of its default.
+// withGroups gives functions the indexes of the collection groups that PLACEHOLDER_REFERENCES names, where it is set: in which
+// users may be referred to. The list has those of its default.
 func (a *app) withGroups(all []manifest.Entry) ([]manifest.Entry, error) {
 	all = slices.Clone(all)
 	for i, e := range all {

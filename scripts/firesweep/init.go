@@ -25,20 +25,13 @@ func (a *app) initCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Look at a project, and propose rules for what could be deleted",
-		Long: fmt.Sprintf(`Look at a part of each collection, at files and at accounts, and propose at most
-%d rules, the surest first: for what lies below documents that do not exist,
-files of nobody, what has expired or was marked as deleted, and the like.
+		Long: `Look at a part of each collection, at files and at accounts, and propose rules
+for what could be deleted; nothing is written to the project.
 
-It says first what it reads at most, and asks. Nothing is written to the
-project: the connections refuse it. Then it asks whether to write the rules into
-a new firesweep.json. If there is one already, it prints them as JSON to paste.
-
---yes reads and writes the file without asking. Your own credentials need
-roles/datastore.viewer, roles/storage.objectViewer and
-roles/firebaseauth.viewer; what may not be read is left out, except for
-documents.`, look.MostProposals),
-		Example: `  firesweep init --project my-project
-  firesweep init --yes
+Your credentials need roles/datastore.viewer, and for files and accounts
+roles/storage.objectViewer and roles/firebaseauth.viewer.`,
+		Example: `  firesweep init
+  firesweep init --project my-project
   firesweep init --yes --json | jq '.proposals[].rule'    # writes no file`,
 		Args: cobra.NoArgs,
 	}

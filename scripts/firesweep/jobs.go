@@ -133,8 +133,8 @@ func who() string {
 	return u.Username + "@" + host
 }
 
-// reader returns the settings of a job and a reader of its database, which stays open until the command ends. Its connection refuses
-// writes.
+// reader returns the settings of a job and a reader of its database, which stays open until the command ends. Its connection
+// refuses writes.
 func (a *app) reader(ctx context.Context, job manifest.Entry) (cfg config.Config, db documents.Reader, err error) {
 	if cfg, err = a.settings(job, config.Firestore); err != nil {
 		return cfg, db, err
@@ -231,8 +231,8 @@ func (a *app) newest(
 	return newest, err
 }
 
-// backwards calls a function with spans of the time of which reports are kept, the latest first and each longer than the one before,
-// until it has enough.
+// backwards calls a function with spans of the time of which reports are kept, the latest first and each longer than the one
+// before, until it has enough.
 func (a *app) backwards(first time.Duration, look func(from, until time.Time) (enough bool, err error)) error {
 	oldest, until := a.clock().Add(-report.RunRetention), a.clock().Add(time.Hour) // for clocks that differ
 	for span := min(first, report.RunRetention); until.After(oldest); span *= 4 {

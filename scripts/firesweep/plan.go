@@ -56,19 +56,15 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan [JOB...]",
 		Short: "Show what jobs would delete now, and why; writes nothing",
-		Long: `Show what jobs would do now, and why: your rules in firesweep.json and those of
-the nine jobs that its "enabled" names, or the jobs that you name. It works
-before anything is deployed.
+		Long: `Show what your rules, or the jobs that you name, would delete now, and why;
+nothing is written, because the connections refuse it.
 
-The jobs plan in this process with your own credentials: roles/datastore.viewer,
-roles/storage.objectViewer for files and roles/firebaseauth.viewer for rules
-about accounts. Nothing can be written: the connections refuse it. Reads are
-billed as in a run.`,
+Your credentials need roles/datastore.viewer, for files
+roles/storage.objectViewer, and for accounts roles/firebaseauth.viewer. Reads
+are billed as in a run.`,
 		Example: `  firesweep plan
   firesweep plan --project my-project cleanupReports
-  STORAGE_BUCKET=my-project.firebasestorage.app firesweep plan
-  firesweep plan --out plan.json cleanupReports    # for run --plan
-  firesweep plan --json | jq '.plans[].report.plan[].target'`,
+  firesweep plan --out plan.json cleanupReports    # for run --plan`,
 	}
 	c.Flags().BoolVar(&f.force, "force", false, "show the whole plan even if it trips a safety limit")
 	c.Flags().BoolVar(&f.all, "all", false, "list everything, not only the first items of each kind")
@@ -115,8 +111,8 @@ func doIt(c *cobra.Command, names []string) string {
 	return strings.Join(append([]string{command}, names...), " ")
 }
 
-// toPlan returns the jobs of these names, or those of the application if no name is given. Where it has none, the error says how to
-// begin. All settings are checked before any job plans: a wrong one is wrong use.
+// toPlan returns the jobs of these names, or those of the application if no name is given. Where it has none, the error says
+// how to begin. All settings are checked before any job plans: a wrong one is wrong use.
 func (a *app) toPlan(names []string, uses func(manifest.Entry) []config.Backend) ([]manifest.Entry, error) {
 	if len(names) == 0 && a.rules == "" && len(a.Own) == 0 {
 		return nil, wrongUse("there is no %s here or above: let firesweep init propose rules, write some as %s says, or name jobs",
@@ -153,7 +149,8 @@ func (a *app) function(job manifest.Entry, log io.Writer) (*engine.Function, err
 }
 
 // planAll plans jobs one after the other, and prints each plan as soon as it is made, unless p is nil.
-func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, all bool, options func(manifest.Entry) engine.PlanOptions) (
+func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, all bool,
+	options func(manifest.Entry) engine.PlanOptions) (
 	[]planned, error,
 ) {
 	plans := make([]planned, 0, len(jobs))
@@ -237,7 +234,8 @@ func (w *warnings) Write(line []byte) (int, error) {
 		Targets           []string        // which these are
 		Report            json.RawMessage // of the summary
 	}
-	if err := json.Unmarshal(line, &one); err == nil && one.Severity == "WARNING" && (one.Kept == 0 || len(one.Targets) > 0) && one.Report == nil {
+	if err := json.Unmarshal(line, &one); err == nil && one.Severity == "WARNING" && (one.Kept == 0 || len(one.Targets) > 0) &&
+		one.Report == nil {
 		*w = append(*w, strings.TrimSpace(one.Message))
 	}
 	return len(line), nil

@@ -33,25 +33,15 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [JOB...]",
 		Short: "Show what jobs would delete now, ask, and do it",
-		Long: `Plan the jobs that you name, or those of firesweep.json, show the plan, ask, and
-run them until nothing is left. Scripts say --yes, and --confirm PROJECT as long
-as a job never ran there. It needs nothing deployed: for a cron, a CI or a
-Kubernetes CronJob. Lease, limits, log and undo are those of deployed jobs, so a
-project may have both.
+		Long: `Plan your rules, or the jobs that you name, show the plan, ask, and do it, until
+nothing is left.
 
-You need roles/datastore.user, for files roles/storage.objectUser on the bucket,
-and for accounts firebaseauth.users.get, firebaseauth.users.delete and
-firebaseauth.configs.get.
-
-With --plan a run does at most what the file says, which 'firesweep plan --out'
-wrote: each item only if it is still due, and still what it was. Without names,
-it runs the jobs that are in the file.
-
-A deployed job is started by Google:
-  gcloud scheduler jobs run JOB --project=PROJECT --location=REGION`,
+Your credentials need roles/datastore.user, for files roles/storage.objectUser
+on the bucket, and for accounts firebaseauth.users.get,
+firebaseauth.users.delete and firebaseauth.configs.get. Google starts a deployed
+job: gcloud scheduler jobs run JOB --project=PROJECT --location=REGION`,
 		Example: `  firesweep run
-  firesweep run --yes --confirm my-project cleanupDrafts
-  firesweep run --force cleanupReports
+  firesweep run --yes --confirm my-project cleanupDrafts    # in a script
   firesweep run --yes --plan plan.json`,
 	}
 	c.Flags().BoolVar(&f.force, "force", false, "lift the limits on numbers and shares for this run")
@@ -69,6 +59,7 @@ type ran struct {
 	Report *report.Report `json:"report,omitempty"`
 	Error  string         `json:"error,omitempty"` // why there is no report, or why something is left
 	more   bool           // the next run begins at once
+	limit  int            // how many items the rule lets a run do; 0: all
 }
 
 func (r ran) well() bool {
@@ -121,8 +112,8 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	return cmp.Or(err, a.show(map[string]any{"plans": plans, "runs": runs}, shown, bad))
 }
 
-// agreedToRun reports whether jobs are to run: because --yes says so, or because something is due and somebody agrees. The error says
-// that nobody did. first says which jobs never ran here, to which --yes does not agree.
+// agreedToRun reports whether jobs are to run: because --yes says so, or because something is due and somebody agrees. The
+// error says that nobody did. first says which jobs never ran here, to which --yes does not agree.
 func (a *app) agreedToRun(c *cobra.Command, f runFlags, plans []planned, first string, names []string) (bool, error) {
 	due, id := 0, a.getenv("GOOGLE_CLOUD_PROJECT")
 	for _, p := range plans {
@@ -143,8 +134,8 @@ func (a *app) agreedToRun(c *cobra.Command, f runFlags, plans []planned, first s
 	return a.agree(f.yes, command, fmt.Sprintf("Do this to %s in %s? (y/N) ", plural(due, "item"), a.printer().where), "y", "yes")
 }
 
-// agree asks somebody at a terminal, unless yes says that they agree already, and reports whether the answer is one that agrees. The
-// error says that nothing was changed, and where nobody can be asked, the command that needs not ask.
+// agree asks somebody at a terminal, unless yes says that they agree already, and reports whether the answer is one that
+// agrees. The error says that nothing was changed, and where nobody can be asked, the command that needs not ask.
 func (a *app) agree(yes bool, command, question string, answers ...string) (bool, error) {
 	switch {
 	case yes:
@@ -203,6 +194,9 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch engine.Watch, tell func(ran)) error {
 	function, err := a.function(job, io.Discard) // what it warns of, the report says too
 	r := ran{Job: job.Name}
+	if job.Rule != nil {
+		r.limit = job.Rule.Limit
+	}
 	if err == nil {
 		o := engine.RunOptions{Force: f.force, Plan: f.approved[job.Name], By: byHand + who(), Watch: watch}
 		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
@@ -266,12 +260,18 @@ func (p *printer) ran(plan planned, r ran, did map[string]tally) {
 		more := *rep
 		more.Kept = maps.Clone(rep.Kept)
 		maps.DeleteFunc(more.Kept, func(reason string, n int) bool { return planned.Kept[reason] == n })
-		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), func(w string) bool { return slices.Contains(planned.Warnings, w) })
+		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), func(w string) bool {
+			return slices.Contains(planned.Warnings,
+				w)
+		})
 		p.kept(&more)
 		p.failures(rep, planned.Failures...)
 	}
 	if rep.Approved > 0 {
 		p.Say("", 2, 2, "of %s in the approved plan, %d done", plural(rep.Approved, "item"), t.Done)
+	}
+	if r.limit > 0 && t.Planned >= r.limit && len(rep.Kept) == 0 { // what is kept says how many are left
+		p.Say("", 2, 2, "A run does at most %d (limit). If more is due, the next run does it.", r.limit)
 	}
 	if r.more {
 		p.Say("", 2, 2, "It ran out of time. The next run begins now, and continues from there.")
@@ -287,8 +287,9 @@ func (p *printer) ran(plan planned, r ran, did map[string]tally) {
 	}
 }
 
-// firstTime makes sure that somebody means this project, database and bucket: it says which jobs never ran there, unless the project's
-// id is given. What has run is known from the jobs' own records. A bucket that nobody named must be that of the last run.
+// firstTime makes sure that somebody means this project, database and bucket: it says which jobs never ran there, unless the
+// project's id is given. What has run is known from the jobs' own records. A bucket that nobody named must be that of the last
+// run.
 func (a *app) firstTime(ctx context.Context, jobs []manifest.Entry, given string) (string, error) {
 	project, err := a.project()
 	if err != nil {

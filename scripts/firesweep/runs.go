@@ -63,22 +63,14 @@ func (a *app) runsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "runs [JOB...]",
 		Short: "Show what ran, what is under way, and what did not run in time",
-		Long: `Show the last runs of jobs, newest first, and the state of each job. A job that
-failed, was aborted or killed, or did not run in time makes the exit code 1. The
-runs are read from Firestore (cleanupRuns, kept for 90 days).
+		Long: `Show the state of each job and its last runs, or with --of the runs that deleted
+or changed something.
 
-With --of show instead which runs deleted or changed a document, an object or an
-account, what lies below it, and whatever belongs to it: a document of which a
-field held the text, or that has it in its path. It reads every entry of the
-undo logs, which bills a read for each.
-
-It needs the role roles/datastore.viewer.`,
-		Example: `  firesweep runs --project my-project
+Your credentials need roles/datastore.viewer. --of reads each entry of the undo
+logs, which bills a read for each.`,
+		Example: `  firesweep runs
   firesweep runs --limit 50 cleanupReports
-  firesweep runs --of posts/abc
-  firesweep runs --of uid-of-somebody
-  firesweep runs --of gs://my-bucket/posts/u1/a.png
-  firesweep runs --json | jq '.jobs[] | select(.state != "fine")'`,
+  firesweep runs --of posts/abc    # or a uid, or gs://my-bucket/posts/a.png`,
 	}
 	c.Flags().IntVar(&f.limit, "limit", 5, "show the last `N` runs of each job")
 	c.Flags().StringVar(&f.of, "of", "", "the runs that changed `TARGET`: a path, a uid, an id")
@@ -195,7 +187,7 @@ func (a *app) underWay(job string, record record) string {
 	case record.byUndo():
 		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. "+
 			"That ends at %s UTC at the latest, unless it is renewed.", record.Holder, until)
-	case record.Told():
+	case record.IsStopping():
 		return fmt.Sprintf("Run %s is under way, and was told to stop. Its lease ends at %s UTC at the latest.", record.Holder, until)
 	default:
 		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: %s",

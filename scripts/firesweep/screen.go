@@ -46,8 +46,8 @@ func wrap(s string, most int) (lines []string) {
 	return append(lines, line)
 }
 
-// outputOf returns how wide a stream is, and whether it takes codes, such as those of styles, as commands: on Windows, its Terminal
-// does. NO_COLOR forbids them (https://no-color.org).
+// outputOf returns how wide a stream is, and whether it takes codes, such as those of styles, as commands: on Windows, its
+// Terminal does. NO_COLOR forbids them (https://no-color.org).
 func outputOf(out *os.File, getenv func(string) string) (width int, colour bool) {
 	width, _, err := term.GetSize(int(out.Fd())) //nolint:gosec // a descriptor fits
 	if err != nil {

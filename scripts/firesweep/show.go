@@ -42,15 +42,12 @@ func (a *app) showCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show RUN [TARGET...]",
 		Short: "Show one run in full, what failed, and what to do about it",
-		Long: `Show the report of one run in full: what was planned, done and kept, what failed
-and what to do about it, and by its undo log what it deleted or changed and why.
-RUN is a run's id, the last part of that as 'firesweep runs' shows it, or a
-job's name for its last run. With TARGETs show instead what was in these
-documents and accounts.
+		Long: `Show what a run did and why, what it kept, and what failed; with TARGETs, show
+what was in these documents and accounts.
 
-It needs the role roles/datastore.viewer. Exit code 1 means that the run failed,
-was aborted or was killed, or that there is no such run.`,
-		Example: `  firesweep show --project my-project 5f3a9c01
+RUN is a run's id, the last part of that, or a job's name for its last run. Your
+credentials need roles/datastore.viewer.`,
+		Example: `  firesweep show 5f3a9c01
   firesweep show --all cleanupReports
   firesweep show 5f3a9c01 posts/abc`,
 	}

@@ -26,26 +26,20 @@ func (a *app) undoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "undo RUN",
 		Short: "Show what a run deleted or changed, ask, and bring it back",
-		Long: `Show what undoing a run brings back, ask, and bring it back; scripts say --yes.
-It needs the run's undo log, which is kept for UNDO_DAYS. What somebody has
-changed since is left as it is and listed as a conflict: then the exit code is
-1. What was sent stays sent. Repeating it changes nothing more.
+		Long: `Show what a run deleted or changed, ask, and bring back what nobody has changed
+since.
 
-RUN is a run's id, the last part of that as 'firesweep runs' shows it, or a
-job's name for its last run. Custom claims may make an account an administrator.
-For a worker's run, give the whole id and --without-report: its log might be
-forged.
+RUN is a run's id, the last part of that, or a job's name for its last run.
+Every job that could delete the same again is held: correct the rule or the
+data, then 'firesweep resume'. With --only or --where the jobs run on, but keep
+what came back.
 
-Every job that could delete it again is held before: correct the rule or the
-data, then 'firesweep resume'. With --only or --where the jobs go on, but keep
-what came back. While a run of such a job is under way, undo is refused.
-
-Your credentials need to write documents, and to restore objects and create
-accounts if the job deletes some.`,
-		Example: `  firesweep undo --project my-project 5f3a9c01
-  firesweep undo --yes cleanupReports-20260110T150000Z-5f3a9c01
-  firesweep undo --only reports/abc --only reports/def cleanupReports
-  firesweep undo --where userId=abc 5f3a9c01`,
+Your credentials need roles/datastore.user; for files storage.buckets.get and
+storage.objects.restore, create, get and list; for accounts
+firebaseauth.users.create and get.`,
+		Example: `  firesweep undo 5f3a9c01
+  firesweep undo --yes cleanupReports
+  firesweep undo --only reports/abc --only reports/def 5f3a9c01`,
 	}
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	c.Flags().StringArrayVar(&f.Only, "only", nil, "only this `TARGET`, as it is listed; may be repeated")
@@ -118,7 +112,8 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 		}
 		f.Apply = err == nil && t.back() > 0
 		if f.Apply {
-			f.Apply, err = a.agree(false, "firesweep undo --yes"+asGiven(c, "project", "rules", "only", "where", "claims", "without-report")+
+			f.Apply, err = a.agree(false, "firesweep undo --yes"+asGiven(c, "project", "rules", "only", "where", "claims",
+				"without-report")+
 				" "+runID, "Bring back "+plural(t.back(), "thing")+" in "+p.where+"? (y/N) ", "y", "yes")
 		}
 	}

@@ -160,7 +160,7 @@ func TestPostStaysThoughItsCircleIsGone(t *testing.T) {
 	wantParts(t, o.well(t, "runs", "--of", gone[0]), post)
 	wantParts(t, o.well(t, "show", run, post), "deleted "+post, "circleId: ")
 	o.ends(t, exitFailed, "runs", "--of", "posts/none")
-	wantParts(t, o.well(t, "undo", "--yes", "--only", post, run), "The jobs go on, and keep what came back (1 item)",
+	wantParts(t, o.well(t, "undo", "--yes", "--only", post, run), "The jobs go on, and keep what came back (",
 		"firesweep resume --keep "+run)
 	want(t, "held", 0, len(o.held(t)))
 	wantParts(t, oneLine(o.well(t, "hold")), post, "it came back by undoing a run", run)

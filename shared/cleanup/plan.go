@@ -2,6 +2,7 @@ package cleanup
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/firesweep/firesweep/shared/accounts"
@@ -39,12 +40,8 @@ type Plan interface {
 	// failed or because they changed meanwhile: up to 1000 of them, without those that are gone.
 	Continue(checkpoint func(undone []documents.Ref) string)
 
-	// Consider judges documents by a rule, counts those that are kept and proposes the others. A document that was not read has
-	// only its path.
-	Consider(ctx context.Context, rule AnyRule, found []documents.Document) error
-	// ConsiderRefs reads documents and considers them, including those that do not exist.
-	ConsiderRefs(ctx context.Context, rule AnyRule, refs ...documents.Ref) error
-	// LoadAhead reads what a rule needs to judge documents. It may be called beside all other methods.
+	// LoadAhead reads what a rule needs to judge documents. It may be called beside all other methods. A document that was not read
+	// has only its path.
 	LoadAhead(ctx context.Context, rule AnyRule, found []documents.Document) (Ahead, error)
 	// ConsiderAccounts has the job's rule judge accounts and proposes those that are due, as far as its limit allows.
 	ConsiderAccounts(ctx context.Context, found []accounts.Account) (Considered, error)
@@ -57,30 +54,22 @@ type Plan interface {
 	ProposeItems(ctx context.Context, rule AnyRule, due []Proposal) error
 	// ProposeObject proposes to delete an object. kind is what the report calls that.
 	ProposeObject(ctx context.Context, kind, reason string, object DeleteObject) error
-	// First returns the first n documents of a query that are not kept because the job's record lists them or what is below them, and the kept
-	// ones among them. Without this, those would keep a job that takes a few at a time from everything after them.
+	// First returns the first n documents of a query that are not kept because the job's record lists them or what is below them,
+	// and the kept ones among them. Without this, those would keep a job that takes a few at a time from everything after them.
 	First(ctx context.Context, q documents.Query, n int) ([]documents.Document, error)
 	// Planned returns how many actions have been proposed, besides what interrupted runs have left to do.
 	Planned() int
 
 	// Scanned says that n more items were looked at.
 	Scanned(n int)
-	// Keep says that n items are kept for a reason that is in order, such as being too young.
-	Keep(reason string, n int)
-	// KeepInvalid says that n items, or the one named by target, are kept because they cannot be judged: a field is missing or of
-	// the wrong type, an id is invalid. They are counted, and target is named in the log, because somebody may want to fix them.
-	KeepInvalid(ctx context.Context, target, reason string, n int)
-	// KeepJudged counts an item that is kept, as a decision says.
-	KeepJudged(ctx context.Context, path string, d Decision)
-	// CountKept counts the documents that a query for the due ones skips, at one read per 1000 of them, and names some of those
-	// that cannot be judged. One that is written meanwhile may be counted on the wrong side. Unless MaxDuePercent asks for it, the
-	// figures decide nothing, so a failed count fails nothing: the report says what was not counted. It returns at once: the
+	// Keep says that n items are kept, as a decision says; target is the only one of them, or what they are of. What cannot be
+	// judged is named in the log, up to 20 times for each reason, because somebody may want to fix it.
+	Keep(ctx context.Context, target string, d Decision, n int)
+	// CountNotDue counts the documents that a query for the due ones skips, at one read per 1000 of them, and names some of those
+	// that have no usable age. One that is written meanwhile may be counted on the wrong side. Unless the job makes more of the
+	// figures, they decide nothing, so a failed count fails nothing: the report says what was not counted. It returns at once: the
 	// counts are made while the job goes on planning, and the run waits for them before it applies anything.
-	CountKept(ctx context.Context, c KeptCount)
-	// KeepOdd keeps the documents of a query whose field holds neither null nor a value from least up to behind, because they cannot
-	// be judged. It counts all, by the index of the field, and names the first. It returns how many there are. Nothing depends on
-	// that, so an error is only logged.
-	KeepOdd(ctx context.Context, q documents.Query, field string, least, behind any, reason string) (n int)
+	CountNotDue(ctx context.Context, n NotDue)
 	// CountAll counts the documents that queries of one collection match, for figures of the report. It tries once: a count that
 	// takes too long takes as long again. It returns false if any fails, and the report says that the collection was not counted.
 	CountAll(ctx context.Context, queries ...documents.Query) (n []int, ok bool)
@@ -119,9 +108,49 @@ type Count struct {
 	Unknown error // why the pass cannot be judged: nothing of it is done, and the run fails
 }
 
-// Ahead is [Plan.Consider] for documents of which all is read. It calls then after each, in their order: for a job that has to
+// Share is the count of how many are due of all documents of a collection. Where these could not be counted, nobody knows whether a
+// safety limit trips.
+func Share(what string, all int, counted bool, due, percent int) Count {
+	c := Count{Collection: what, Looked: max(all, due), Due: due, Percent: percent}
+	if !counted && percent != 100 {
+		c.Unknown = fmt.Errorf("the %s could not be counted, so it is unknown whether too many of them are due: if there are too many "+
+			"for Firestore to count, set maxDuePercent in the rule, or MAX_DUE_PERCENT, to 100", what)
+	}
+	return c
+}
+
+// Ahead is [Planner.Consider] for documents of which all is read. It calls then after each, in their order: for a job that has to
 // know what became of it, or that marks its checkpoint after each, because what it does keeps no later run from finding it again.
 type Ahead func(ctx context.Context, then func(documents.Document) error) error
+
+// Consider judges documents by a rule, counts those that are kept and proposes the others.
+func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.Document) error {
+	if len(found) == 0 {
+		return nil
+	}
+	consider, err := p.LoadAhead(ctx, rule, found)
+	if err != nil {
+		return err
+	}
+	return consider(ctx, func(documents.Document) error { return nil })
+}
+
+// ConsiderRefs reads documents and considers them, including those that do not exist.
+func (p *Planner) ConsiderRefs(ctx context.Context, rule AnyRule, refs ...documents.Ref) error {
+	paths, items := make([]string, len(refs)), make([]documents.Document, len(refs))
+	for i, ref := range refs {
+		paths[i] = ref.Path()
+	}
+	found, err := p.Documents.GetAll(ctx, paths)
+	if err != nil {
+		return err
+	}
+	for i, path := range paths {
+		items[i] = found[path]
+		items[i].Path = path
+	}
+	return p.Consider(ctx, rule, items)
+}
 
 // Sweep considers all documents that a query returns, from a cursor on, and saves after each page where it got to. If several
 // rules judge them, each returns the zero [Decision] for items of the others.
@@ -176,30 +205,16 @@ type Section struct {
 	Next string // the checkpoint at which what comes after it begins
 }
 
-// KeptCount describes the documents that a query for the due ones skips, and the reason each group of them is kept for.
-type KeptCount struct {
-	Due      documents.Query    // what is due: eligible, and old enough by the field it is ordered by last
-	Among    []documents.Filter // what is counted at all; none: the whole collection
-	Eligible []documents.Filter // Due's conditions on anything but age; none: age is the only one
-	Young    documents.Filter   // the opposite of Due's condition on age
-
-	// Only says that nothing is counted but what the index of Due holds: those that are eligible and have a usable age. What else is
-	// kept would take further indexes.
-	Only bool
-
-	KeptOther   string // why those that are not eligible are kept
-	Invalid     bool   // of those: they cannot be judged, and somebody may want to fix them
-	KeptYoung   string // why the eligible ones that are too young are kept
-	KeptNull    string // why the eligible ones whose age is null are kept; empty: null is no usable age
-	KeptUnset   string // why the eligible ones whose age is missing or null are kept; empty: like those without a usable age
-	KeptUndated string // why the eligible ones without a usable age are kept, which are invalid
-
-	// Where the job judges only the first of the due ones: how many it judged, and why the others are kept.
-	Judged    int
-	KeptLater string // empty: it judges all
-
-	// MaxDuePercent is a safety limit: at most this percentage of what is counted may be due; 0: no limit. Planned returns how
-	// many of the due ones will be acted on, where they are judged by more than the query; nil: all.
-	MaxDuePercent int
-	Planned       func(due int) int
+// NotDue describes what a query for the due ones skips: documents that are not due, which are one figure, and those without a usable
+// age, which are another, because no query finds them.
+type NotDue struct {
+	All documents.Query // what is counted at all: a collection, or what of it the job is about
+	Due documents.Query // what is due, ordered by its age last
+	// Judge says which of those without a usable age cannot be judged: they are named.
+	Judge func(documents.Document) Decision
+	Unset bool   // that the age is missing is in order: none of these is looked for, to be named
+	Null  string // why those whose age is null are kept, where that means something; empty: null is no usable age
+	// Then is called before the limits judge the plan, unless it is nil: with how many documents there are and how many of them the
+	// query finds; ok is false if they could not be counted.
+	Then func(all, found int, ok bool)
 }

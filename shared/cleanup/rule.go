@@ -58,7 +58,6 @@ type Subject struct {
 	// Room is how many documents besides the item's own the commit should hold, at most: [MaxRoom], or less after Firestore
 	// refused what was to be written for this item alone; far more where what would go is looked at, and nothing committed.
 	Room int
-	Nth  int // how many items the run had proposed before this one, which the plan alone tells; 0 of one that follows from another
 }
 
 // MaxRoom is how many documents besides the items' own a commit holds. Firestore's limits are 10 MiB and, in effect, the index
@@ -99,8 +98,8 @@ type Change struct {
 	Then []FollowUp
 	// Next are items that are done after the commit. A Todo remembers them, because nothing else leads to them.
 	Next []Item
-	// Again says that more of the item is left: it is judged again after this. If a change asks for nothing else, the item has the next
-	// commit to itself. A run may be killed before that: what this commit writes must lead a later run's plan to the item.
+	// Again says that more of the item is left: it is judged again after this. If a change asks for nothing else, the item has the
+	// next commit to itself. A run may be killed before that: what this commit writes must lead a later run's plan to the item.
 	Again bool
 	From  string // is handed to the next judgment
 	// Invalid says why the item is kept, because it turns out that it cannot be done. It is counted and named, and nothing else is
@@ -128,6 +127,8 @@ type FollowUp struct {
 	// NoAccount, if set, is why it is counted and named if there is no account with that uid. It is deleted all the same.
 	NoAccount string
 	Task      *tasks.Task // to hand over
+	// Apart, if set, is how long after the run's task before it a task is due; the first is due at once.
+	Apart time.Duration
 	// Absent is the item, which the commit deletes or an earlier one deleted. If it exists again when a later run finishes an
 	// interrupted one, the follow-up is left out.
 	Absent documents.Ref

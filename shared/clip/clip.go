@@ -26,9 +26,9 @@ func Line(text string, most int) string {
 	}, Text(text, most))
 }
 
-// What programs take for the address of a site: a dot between two characters of words, the second a letter; four numbers with dots
-// between; two slashes behind a colon. Browsers fold other dots, slashes, colons and letters to these. A sentence may end with 。 and
-// the next begin right behind, so that counts before Latin letters alone.
+// What programs take for the address of a site: a dot between two characters of words, the second a letter; four numbers with
+// dots between; two slashes behind a colon. Browsers fold other dots, slashes, colons and letters to these. A sentence may end
+// with 。 and the next begin right behind, so that counts before Latin letters alone.
 var (
 	dotted  = regexp.MustCompile(`([\p{L}\p{M}\p{N}\p{So}_-][.．․﹒｡])([\p{L}\p{So}])|([\p{L}\p{M}\p{N}\p{So}_-]。)([\p{Latin}\p{So}])`)
 	numbers = regexp.MustCompile(`(\p{N}[.．․﹒｡。])(\p{N}+[.．․﹒｡。]\p{N}+[.．․﹒｡。]\p{N})`)

@@ -40,22 +40,8 @@ const (
 	MaxUndoDays     = 90
 )
 
-// A plan is held whole until its safety limits are checked. Its actions take some 400 bytes each, and twice that until the
-// garbage collector has been through; so many bytes of the process's memory limit allow one action more.
-const (
-	BytesPerAction  = 850
-	LimitMaxActions = 1_000_000 // with however much memory
-)
-
 // MemoryLimit returns the process's memory limit in bytes, as GOMEMLIMIT sets it; without one, more than there is.
 func MemoryLimit() int64 { return debug.SetMemoryLimit(-1) } // a negative limit changes nothing
-
-// MaxActionsWithin returns the highest MAX_ACTIONS that fits a memory limit in bytes, as GOMEMLIMIT sets it: some 250,000
-// with 256 MiB, of which GOMEMLIMIT leaves a part for what the garbage collector does not see. A plan of things with very long names
-// ends partial before.
-func MaxActionsWithin(memoryLimit int64) int {
-	return int(max(1, min(LimitMaxActions, memoryLimit/BytesPerAction)))
-}
 
 // Config is a function's validated configuration.
 type Config struct {
@@ -144,7 +130,7 @@ func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, er
 		Database: l.text("FIRESTORE_DATABASE", "(default)", databasePattern.MatchString, "a Firestore database id or (default)", true),
 		Locale:   l.text("NOTIFICATION_LOCALE", "ja", regexp.MustCompile(`^(ja|en)$`).MatchString, "ja or en", true),
 
-		MaxActions:    l.maxActions(),
+		MaxActions:    l.Integer("MAX_ACTIONS", DefaultMaxActions, 1, 1_000_000),
 		MaxDuePercent: l.Integer("MAX_DUE_PERCENT", DefaultMaxDuePercent, 1, 100),
 
 		UndoDays: l.Integer("UNDO_DAYS", DefaultUndoDays, 0, MaxUndoDays),
@@ -260,18 +246,6 @@ func (l *Loader) Integer(name string, otherwise, least, most int) int {
 		}
 		return n, nil
 	})
-}
-
-// maxActions refuses what the process has not the memory for: it would be killed while it plans, run after run.
-func (l *Loader) maxActions() int {
-	limit := MemoryLimit()
-	most := MaxActionsWithin(limit)
-	before := len(l.problems)
-	n := l.Integer("MAX_ACTIONS", min(DefaultMaxActions, most), 1, most)
-	if len(l.problems) > before && most < LimitMaxActions {
-		l.problems[before] += fmt.Sprintf(", which is what GOMEMLIMIT (%d MiB) has room for: give the function more memory", limit>>20)
-	}
-	return n
 }
 
 func isHTTP(text string) bool {

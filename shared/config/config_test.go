@@ -2,8 +2,6 @@ package config
 
 import (
 	"errors"
-	"math"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,39 +157,5 @@ func TestForOneFunction(t *testing.T) {
 	}
 	if got := For("cleanExpiredComped", getenv)("MAX_USERS"); got != "" {
 		t.Errorf("a variable that is not set is %q", got)
-	}
-}
-
-func TestMaxActionsFitTheMemory(t *testing.T) {
-	const mib = 1 << 20
-	for _, tt := range []struct {
-		memory, least, most int64
-	}{
-		{217 * mib, 250_000, 280_000}, // what a function of 256 MiB is given
-		{435 * mib, 500_000, 560_000},
-		{math.MaxInt64, 1_000_000, 1_000_000}, // no limit
-		{16 * mib, 1, 20_000},
-		{0, 1, 1},
-	} {
-		if got := int64(MaxActionsWithin(tt.memory)); got < tt.least || got > tt.most {
-			t.Errorf("%d bytes allow %d actions, want %d to %d", tt.memory, got, tt.least, tt.most)
-		}
-	}
-	load := func(maxActions string) (Config, error) {
-		return Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "true", "MAX_ACTIONS", maxActions), nil, Firestore)
-	}
-	if c, err := load("1000000"); err != nil || c.MaxActions != 1_000_000 {
-		t.Errorf("without a limit: %d, %v", c.MaxActions, err)
-	}
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(850 * 60_000))
-	const most = "from 1 to 60000, which is what GOMEMLIMIT"
-	if _, err := load("60001"); err == nil || !strings.Contains(err.Error(), most) {
-		t.Errorf("more than fits: %v, want it to say %q", err, most)
-	}
-	if c, err := load("60000"); err != nil || c.MaxActions != 60_000 {
-		t.Errorf("what just fits: %d, %v", c.MaxActions, err)
-	}
-	if c, err := load(""); err != nil || c.MaxActions != 60_000 {
-		t.Errorf("the default is %d, %v; want it to fit too", c.MaxActions, err)
 	}
 }

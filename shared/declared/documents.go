@@ -2,6 +2,7 @@ package declared
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,13 +46,17 @@ const ofMarks = "/marks/"
 func (c documentsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 	c.keepers = &keepers{} // of this run alone
 	g := &planning{documentsOf: c, Planner: p, query: c.Query(p.Now), rule: c.sweepRule()}
-	if c.Limit == 0 && c.counted() {
-		g.count(ctx)
+	if !c.Scans() {
+		g.countRest(ctx)
 	}
 	marks, onlyMarks := strings.CutPrefix(p.Checkpoint, ofMarks)
 	if !onlyMarks {
 		marks = ""
-		if err := g.sweep(ctx); err != nil {
+		err := g.sweep(ctx)
+		if c.Scans() && (err == nil || errors.Is(err, cleanup.ErrOutOfTime)) {
+			g.shareOfScan(ctx, err == nil && !g.later)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -113,14 +118,6 @@ func (g *planning) sweep(ctx context.Context) error {
 			break
 		}
 	}
-	if !g.counted() {
-		if g.share(ctx); g.later {
-			g.Planner.Warn(ctx, fmt.Sprintf("limit is %d: more may be due, and the next run continues", g.Limit))
-		}
-		g.odd(ctx)
-	} else if g.Limit > 0 {
-		g.count(ctx)
-	}
 	return nil
 }
 
@@ -178,102 +175,61 @@ func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
 	return nil
 }
 
-// counted reports whether counts tell which documents the query skips, and why each is kept: where its age is a timestamp that
-// an index finds.
-func (c documentsOf) counted() bool {
-	return !c.Scans() && len(c.Age) == 1 && c.Age[0].As == ""
+// countRest counts what the query skips, while the run plans.
+func (g *planning) countRest(ctx context.Context) {
+	g.CountNotDue(ctx, cleanup.NotDue{
+		All: g.Place().Query(), Due: g.query, Unset: true, Judge: g.undated,
+		Then: func(all, found int, ok bool) { g.share(ctx, all, found, ok) },
+	})
 }
 
-// odd names what the query leaves out because its age cannot be read, of forms that no count tells from the others.
-func (g *planning) odd(ctx context.Context) {
-	if g.Scans() || g.IsGroup() || g.Checkpoint != "" {
-		return
+// undated decides about a document by the form of its age alone. One that meets a condition not, or has none, is in order.
+func (c documentsOf) undated(d documents.Document) cleanup.Decision {
+	i, ok := c.ItemOf(d)
+	unmet := func(w criteria.Condition) bool { return w.Holds(i.Lookup) != criteria.Met }
+	if _, set, usable := timeOf(i, c.Age[0]); !ok || !set || usable || slices.ContainsFunc(c.Where, unmet) {
+		return cleanup.Decision{}
 	}
-	if least, behind, ok := g.Age[0].Odd(); ok {
-		g.Scanned(g.KeepOdd(ctx, g.Place().Query(), g.Age[0].Field, least, behind, g.Age[0].Undated()))
-	}
+	return cleanup.Invalid(c.Age[0].Undated())
 }
 
-// share holds what is due against all documents that meet the conditions which the query asks for.
-func (g *planning) share(ctx context.Context) {
-	if g.DuePercent() == 100 {
+// shareOfScan holds what is due against all documents where the query returns them whatever their age is. If the run has read them
+// all, nothing is counted.
+func (g *planning) shareOfScan(ctx context.Context, whole bool) {
+	if whole && len(g.query.Where) == 0 && g.Checkpoint == "" || g.DuePercent() == 100 {
+		g.share(ctx, g.seen, g.seen, true)
 		return
 	}
-	all, what := g.query, "documents of "+g.Source()
-	if all.Select = nil; !g.Scans() {
-		asked := g.Asked()
-		all.Where, what = asked.Filters, what+" that meet its conditions"
-	}
-	if g.seen > 0 && g.Scans() && !g.later && g.Checkpoint == "" {
-		g.Count(cleanup.Count{Collection: what, Looked: g.mine, Due: g.Planned() - g.cleared, Percent: g.DuePercent()})
-		return
-	}
-	n, err := g.Documents.Count(ctx, all)
-	if err != nil {
-		g.Count(cleanup.Count{Collection: what, Unknown: fmt.Errorf("the documents of %s could not be counted, so it is unknown whether more than %d %% of them are due: "+
-			"if there are too many for Firestore to count, set maxDuePercent to 100: %w", g.Source(), g.DuePercent(), err)})
-		return
-	}
-	if g.Scans() {
-		n = n * g.mine / max(1, g.seen) // which is taken to be the same among the documents that were not read
-	}
+	found := g.query
+	found.Select = nil
+	n, ok := g.CountAll(ctx, g.Place().Query(), found)
+	g.share(ctx, n[0], n[1], ok)
+}
+
+// share holds what is due against all documents, of which the query finds so many.
+func (g *planning) share(ctx context.Context, all, found int, ok bool) {
 	due := g.Planned() - g.cleared
-	if g.later { // the share that is due is taken to be the same among the documents that were not read
-		asked := g.query
-		asked.Select = nil
-		found, err := g.Documents.Count(ctx, asked)
-		if err != nil {
-			g.Count(cleanup.Count{Collection: what, Unknown: fmt.Errorf("what is due in %s could not be counted: %w", g.Source(), err)})
-			return
+	if left := found - g.seen; ok && left > 0 {
+		if g.later {
+			g.Keep(ctx, g.Source(), cleanup.Keep(fmt.Sprintf("left to a later run: each run does %d", g.Limit)), left)
 		}
-		due = due * found / max(1, g.seen)
-	}
-	g.Count(cleanup.Count{Collection: what, Looked: max(n, due), Due: due, Percent: g.DuePercent()})
-}
-
-// count counts what the query skips, while the run plans.
-func (g *planning) count(ctx context.Context) {
-	k := g.kept(g.Planner, g.query)
-	if g.later {
-		k.Judged, k.KeptLater = g.seen, fmt.Sprintf("left to a later run: each run does %d", g.Limit)
-	}
-	k.Planned = func(due int) int {
-		planned := g.Planned() - g.cleared
 		if g.Finds() { // all but what the job keeps
-			return due - (g.seen - planned)
-		}
-		return planned * due / max(1, g.seen) // the share is taken to be the same among the documents that were not read
-	}
-	g.CountKept(ctx, k)
-}
-
-// kept describes the documents that the query skips, so that they can be counted.
-func (c documentsOf) kept(p *cleanup.Planner, q documents.Query) cleanup.KeptCount {
-	age, asked := c.Age[0], c.Asked()
-	k := cleanup.KeptCount{
-		Due: q, Eligible: asked.Filters, Young: documents.Filter{Field: age.Field, Op: ">=", Value: age.Cutoff(p.Now)},
-		KeptYoung: age.Young(), KeptUnset: age.Unset(), KeptUndated: age.Undated(), MaxDuePercent: c.DuePercent(),
-	}
-	isText := func(w criteria.Condition) bool { return w.Field == asked.Ranged[0] && w.Is == "text" } // any string
-	if k.Only = len(asked.Ranged) > 0 && (len(asked.Filters) > 1 || !slices.ContainsFunc(c.Where, isText)) || c.IsGroup(); k.Only {
-		return k
-	}
-	if len(asked.Ranged) > 0 {
-		k.Among, k.Invalid = []documents.Filter{{Field: asked.Ranged[0], Op: "!=", Value: nil}}, true
-	}
-	var unmet []string
-	for _, w := range c.Where {
-		if !slices.ContainsFunc(asked.Judged, func(j criteria.Condition) bool { return j.Field == w.Field }) {
-			unmet = append(unmet, w.Unmet())
+			due += left
+		} else { // the share is taken to be the same among the documents that were not read
+			due = due * found / max(1, g.seen)
 		}
 	}
-	k.KeptOther = strings.Join(unmet, ", or ")
-	return k
+	if g.mine < g.seen { // likewise, of another collection of the same name
+		all = all * g.mine / g.seen
+	}
+	g.Count(cleanup.Share("documents of "+g.Source(), all, ok, due, g.DuePercent()))
 }
 
 // checkpoint returns the checkpoint behind some documents. If the query goes through strings, a cursor would contain one,
 // which may be a secret. Then the checkpoint is the path of the last document that stays: what goes is not read again anyway.
-func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, goes map[string]bool, last string) (string, error) {
+func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, goes map[string]bool, last string) (
+	string, error,
+) {
 	if len(found) == 0 {
 		return last, nil
 	}
@@ -291,7 +247,9 @@ func (c documentsOf) checkpoint(q documents.Query, found []documents.Document, g
 
 // cursorAt returns the cursor behind a checkpoint. If the checkpoint is a document that is gone, the run begins at the
 // beginning.
-func (c documentsOf) cursorAt(ctx context.Context, p *cleanup.Planner, q documents.Query, checkpoint string) (documents.Cursor, error) {
+func (c documentsOf) cursorAt(ctx context.Context, p *cleanup.Planner, q documents.Query, checkpoint string) (
+	documents.Cursor, error,
+) {
 	if checkpoint == "" || len(c.Asked().Ranged) == 0 {
 		return documents.Cursor(checkpoint), nil
 	}

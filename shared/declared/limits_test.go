@@ -109,13 +109,40 @@ func TestKeptTellsNothingOfTheRest(t *testing.T) {
 	enginetest.WantAborted(t, f.Run(t, ""), "maxDuePercent: 30 of 50 documents of drafts are due (60.0 %)")
 }
 
-// TestShareOfWhatMeetsTheConditions: where the share is of these alone, the message says so.
-func TestShareOfWhatMeetsTheConditions(t *testing.T) {
-	f := start(t, drafts(fields{"where": array{fields{"field": "published", "==": false}}, "age": fields{"field": "updatedAt", "days": 90, "as": "text"}}))
-	f.SetMany(t, 100, func(i int) (string, fields) {
-		return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old.Format(time.RFC3339), "published": i >= 20}
-	})
-	enginetest.WantAborted(t, f.Run(t, ""), "maxDuePercent: 20 of 20 documents of drafts that meet its conditions are due (100.0 %)")
+// TestShareIsOfAllDocuments: whatever form the age has, and whether an index finds it or not, the share is that of all documents of
+// the collection, those that meet no condition among them.
+func TestShareIsOfAllDocuments(t *testing.T) {
+	t.Parallel()
+	unpublished := array{fields{"field": "published", "==": false}}
+	for name, rule := range map[string]fields{
+		"by a timestamp": drafts(fields{"where": unpublished}),
+		"by a text":      drafts(fields{"where": unpublished, "age": fields{"field": "text", "days": 90, "as": "text"}}),
+		"by a number":    drafts(fields{"where": unpublished, "age": fields{"field": "seconds", "days": 90, "as": "seconds"}}),
+		"by two ages":    drafts(fields{"where": unpublished, "age": array{fields{"field": "updatedAt", "days": 90}, fields{"field": "seconds", "days": 1, "as": "seconds"}}}),
+		"of any age":     drafts(fields{"where": unpublished, "age": "any"}),
+		"one or none":    drafts(fields{"where": unpublished, "age": fields{"field": "updatedAt", "days": 90, "optional": true}}),
+		"in ranges":      drafts(fields{"where": array{fields{"field": "n", "<": 1}, fields{"field": "m", "<": 1}}}),
+		"in a group":     {"collectionGroup": "drafts", "where": unpublished, "age": fields{"field": "updatedAt", "days": 90}},
+		"with a limit":   drafts(fields{"where": unpublished, "limit": 5}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, rule)
+			draft := func(i int) (string, fields) {
+				n := min(1, i/20)
+				return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old, "text": old.Format(time.RFC3339), "seconds": old.Unix(),
+					"published": n == 1, "n": n, "m": n}
+			}
+			f.SetMany(t, 39, draft)
+			enginetest.WantAborted(t, f.Run(t, ""), "maxDuePercent: 20 of 39 documents of drafts are due (51.3 %)")
+			f.SetMany(t, 40, draft)
+			f.Now = f.Now.Add(time.Hour)
+			got := f.Run(t, "")
+			enginetest.Want(t, "status", report.Completed, got.Status)
+			if done := got.Actions["delete draft"].Done; done != 20 && done != 5 {
+				t.Errorf("%d deleted", done)
+			}
+		})
+	}
 }
 
 // TestWhatIsDoubtfulIsNotGone: a list or map without an element, a hole without a valid id and a disabled account keep the document,

@@ -15,8 +15,8 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
-// objectsOf returns the pass of a rule about objects. It deletes those that are due by themselves and whose owner does not exist, if
-// they must have one.
+// objectsOf returns the pass of a rule about objects. It deletes those that are due by themselves and whose owner does not
+// exist, if they must have one.
 func objectsOf(r rule.Rule) orphans.Objects {
 	binds := pattern.Binds(r.Objects)
 	owners := func(name string, fields criteria.Lookup) (all []documents.Ref, ok bool) {
@@ -44,7 +44,8 @@ func objectsOf(r rule.Rule) orphans.Objects {
 			v.Decision = cleanup.Invalid("its name is not like " + r.Objects)
 			return v
 		}
-		i := rule.Item{ID: o.Name, Bound: bound, Field: criteria.FieldsOfObject(o), Times: map[string]time.Time{criteria.TimeCreated: o.Created}}
+		i := rule.Item{ID: o.Name, Bound: bound, Field: criteria.FieldsOfObject(o),
+			Times: map[string]time.Time{criteria.TimeCreated: o.Created}}
 		v.Decision = judgeOwn(r, i, now)
 		if v.Kind != "" {
 			v.Reason = ""
@@ -69,7 +70,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		}
 		return because
 	}
-	pass := orphans.Objects{Folder: pattern.Folder(r.Objects), Judge: judge, Reason: reason, ByAge: len(r.Gone) == 0 && !r.ByReference()}
+	pass := orphans.Objects{Folder: pattern.Folder(r.Objects), Judge: judge, Reason: reason, Percent: r.DuePercent()}
 	switch {
 	case r.ByReference():
 		pass.Named = references{r, mostNames()}.names

@@ -60,8 +60,8 @@ func (n names) add(spelling string) {
 	}
 }
 
-// has reports whether a document may mean an object, or that whose resized copy it is: the extension puts a copy beside its original,
-// or into a folder below that.
+// has reports whether a document may mean an object, or that whose resized copy it is: the extension puts a copy beside its
+// original, or into a folder below that.
 func (n names) has(name string) bool {
 	name = objects.Spelling(name)
 	known := func(text string) bool { return n.all[maphash.String(n.seed, text)] }

@@ -234,8 +234,8 @@ func (k *keepers) considered(ctx context.Context, p *cleanup.Planner, found clea
 	return k.report(ctx, p)
 }
 
-// report reports each empty collection in which something was looked for, and each field by which it was and that nobody writes, to
-// the safety limits. That costs one read for each collection and field by which nothing was found.
+// report reports each empty collection in which something was looked for, and each field by which it was and that nobody
+// writes, to the safety limits. That costs one read for each collection and field by which nothing was found.
 func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -262,8 +262,9 @@ func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 		switch {
 		case empty: // that most are missing is normal, unlike with owners of objects, so only this is reported
 			p.Count(cleanup.Count{Collection: in.Collection, Missing: 1})
-			p.Log.WarnContext(ctx, in.Collection+", which the rule looks in, holds no document, so nothing is kept because of it: correct "+
-				"the name in the rule or, if it is right, put any document into that collection", slog.String("target", in.Collection))
+			p.Log.WarnContext(ctx, in.Collection+", which the rule looks in, holds no document, so nothing is kept because of it: "+
+				"correct the name in the rule or, if it is right, put any document into that collection",
+				slog.String("target", in.Collection))
 		case unwritten != "":
 			p.Count(cleanup.Count{Collection: in.Collection, Field: unwritten})
 		}
@@ -271,8 +272,8 @@ func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 	return nil
 }
 
-// unwritten returns a field by which something was looked for and which no document has that could have been found, "" if there is
-// none. Of many collections, it looks at the first document of those that were looked in, for no index spans them.
+// unwritten returns a field by which something was looked for and which no document has that could have been found, "" if there
+// is none. Of many collections, it looks at the first document of those that were looked in, for no index spans them.
 func (in look) unwritten(ctx context.Context, r documents.Reader, collections []string) (string, error) {
 	for _, field := range []string{in.field, in.within} {
 		if field == "" {
@@ -291,7 +292,8 @@ func (in look) unwritten(ctx context.Context, r documents.Reader, collections []
 			if err != nil {
 				return "", err
 			}
-			if lacks = lacks || len(found) > 0; slices.ContainsFunc(found, func(d documents.Document) bool { return d.Value(field) != nil }) {
+			if lacks = lacks || len(found) > 0; slices.ContainsFunc(found,
+				func(d documents.Document) bool { return d.Value(field) != nil }) {
 				lacks = false
 				break
 			}

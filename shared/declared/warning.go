@@ -60,9 +60,9 @@ func (c documentsOf) stands(d documents.Document, mark time.Time) bool {
 	})
 }
 
-// Message returns the document that tells somebody what a rule will do to a document, about which it warns at a time; there is no data
-// if the rule creates none. lacks names what the document lacks for that. The id of the message is the same as long as the document
-// is due since the same time.
+// Message returns the document that tells somebody what a rule will do to a document, about which it warns at a time; there is
+// no data if the rule creates none. lacks names what the document lacks for that. The id of the message is the same as long as
+// the document is due since the same time.
 func Message(r rule.Rule, d documents.Document, at time.Time) (ref documents.Ref, data map[string]any, lacks string) {
 	if r.Warn.Create == "" {
 		return ref, nil, ""

@@ -81,7 +81,7 @@ func TestWarnFirst(t *testing.T) {
 
 	rep := f.Run(t, "")
 	counts(t, rep, map[string]int{warnings: 3})
-	enginetest.Want(t, "kept", map[string]int{"not older than 90 days": 1, "warnedAt is not a timestamp": 1,
+	enginetest.Want(t, "kept", map[string]int{"not due": 1, "warnedAt is not a timestamp": 1,
 		"nobody can be warned: ownerId holds no text": 1}, rep.Kept)
 	day := begun.AddDate(0, 0, 7).Format(time.DateOnly)
 	told := func(id, day string) string { return "[hana] 1Haiku (" + id + ") goes on " + day }

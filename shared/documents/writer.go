@@ -39,8 +39,8 @@ func (c *Client) Writer(p Pace) Writer {
 func (r Reader) Name(path string) string { return r.c.root + "/documents/" + path }
 
 // Commit makes writes in the form of Firestore's API at the run's pace: all or none, each on its own condition. The error is
-// [ErrChanged] if one does not hold. After a [retry.Transient] error they may have taken effect. What to do then depends on what is
-// there now, so Commit sends nothing twice: callers look again.
+// [ErrChanged] if one does not hold. After a [retry.Transient] error they may have taken effect. What to do then depends on
+// what is there now, so Commit sends nothing twice: callers look again.
 func (w Writer) Commit(ctx context.Context, writes []*firestorepb.Write) error {
 	if err := w.pace.WaitN(ctx, len(writes)); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -182,12 +181,4 @@ func onlyFailure(t *testing.T, got *report.Report) report.Failure {
 		t.Fatalf("%s, failures %v, want one", got.Status, got.Failures)
 	}
 	return got.Failures[0]
-}
-
-// heap returns how many bytes are in use.
-func heap() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }

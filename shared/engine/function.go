@@ -108,7 +108,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	wall := f.Clock()
-	req, cfg, now, refused := f.ask(w, r, wall)
+	req, cfg, now, refused := f.receive(w, r, wall)
 	if refused != nil {
 		f.refuse(r.Context(), w, log, refused)
 		return
@@ -138,8 +138,8 @@ func (r refusal) answer(w http.ResponseWriter) {
 	respond(w, r.status, map[string]any{"error": map[string]string{"code": r.code, "message": r.err.Error()}})
 }
 
-// ask reads what a request asks for, by which configuration, and the run's now.
-func (f *Function) ask(w http.ResponseWriter, r *http.Request, wall time.Time) (
+// receive reads what a request asks for, by which configuration, and the run's now.
+func (f *Function) receive(w http.ResponseWriter, r *http.Request, wall time.Time) (
 	req request, cfg config.Config, now time.Time, refused *refusal,
 ) {
 	var err error

@@ -14,8 +14,8 @@ import (
 
 const heldByAnn = `held since 2026-01-10T00:00:00Z by "ann", because "the rule is wrong": it does nothing until firesweep resume `
 
-// TestHeldJob does nothing, whoever calls it, and is not silent: answer, report and log say so, and an alert is raised. A preview plans,
-// and says so too.
+// TestHeldJob does nothing, whoever calls it, and is not silent: answer, report and log say so, and an alert is raised. A
+// preview plans, and says so too.
 func TestHeldJob(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
 	seed(t, f, 3)
@@ -63,7 +63,8 @@ func TestHeldWorker(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, paintRed), report.Completed, enginetest.Done("paint thing", 1))
 }
 
-// TestHeldWhileItRuns: the run goes on, without what is put on the list meanwhile, and the hold outlasts its end. The next one does nothing.
+// TestHeldWhileItRuns: the run goes on, without what is put on the list meanwhile, and the hold outlasts its end. The next one
+// does nothing.
 func TestHeldWhileItRuns(t *testing.T) {
 	s := newStoppable(t, ruleFunction(t, ruleJob("things", filed)))
 	const items, underWay = 20, 16

@@ -20,7 +20,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// pages belong to books. A page goes with its file and its place in an index, a book after its pages, and with its folder and account.
+// pages belong to books. A page goes with its file and its place in an index, a book after its pages, and with its folder and
+// account.
 var (
 	pageRule = cleanup.Rule[cleanup.Subject]{
 		Name: "page", Load: cleanup.Itself, Judge: whileThere,
@@ -64,7 +65,8 @@ func whileThere(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
 	return cleanup.Do("delete "+s.Ref().Collection, "due")
 }
 
-// TestWhatLeadsToSomethingListedIsKept, whatever it is that the job's list has: nothing of the book is deleted, not even what is not listed.
+// TestWhatLeadsToSomethingListedIsKept, whatever it is that the job's list has: nothing of the book is deleted, not even what
+// is not listed.
 func TestWhatLeadsToSomethingListedIsKept(t *testing.T) {
 	t.Parallel()
 	for listed, kept := range map[string]string{
@@ -191,8 +193,8 @@ func TestAnAccountWhoseDocumentIsListedIsKept(t *testing.T) {
 	enginetest.Want(t, "pages", 0, len(f.IDs(t, "pages")))
 }
 
-// TestRecordThatCannotBeRead: a run that does not know whether the job is held, or what it keeps, does nothing, and says what to do.
-// Nor does a worker, or a preview.
+// TestRecordThatCannotBeRead: a run that does not know whether the job is held, or what it keeps, does nothing, and says what
+// to do. Nor does a worker, or a preview.
 func TestRecordThatCannotBeRead(t *testing.T) {
 	for name, record := range map[string]map[string]any{
 		"held": {"held": "yes"}, "held since": {"held": map[string]any{"at": "today"}}, "a list": {"keep": "things/t001"},
@@ -220,8 +222,8 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 	enginetest.Want(t, "refused: left", 2, len(left(t, f)))
 }
 
-// TestWhatAnInterruptedRunLeftIsKeptIfListed: an operator keeps what a run that was killed has left to delete. It stays until it is
-// taken off the list, which is no failure, and nothing else does.
+// TestWhatAnInterruptedRunLeftIsKeptIfListed: an operator keeps what a run that was killed has left to delete. It stays until
+// it is taken off the list, which is no failure, and nothing else does.
 func TestWhatAnInterruptedRunLeftIsKeptIfListed(t *testing.T) {
 	t.Parallel()
 	f := reachFunction(t)

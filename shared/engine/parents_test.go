@@ -62,7 +62,7 @@ func TestParentsOfWhatIsFound(t *testing.T) {
 			var due []cleanup.Proposal
 			for _, thing := range things {
 				if thing.Data["box"] == nil {
-					p.KeepJudged(ctx, thing.Path, cleanup.Invalid("in no box"))
+					p.Keep(ctx, thing.Path, cleanup.Invalid("in no box"), 1)
 					continue
 				}
 				box := documents.Document{Path: fmt.Sprint("boxes/", thing.Data["box"])}

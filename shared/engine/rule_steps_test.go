@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -366,13 +367,13 @@ func TestWhoeverDoesATaskMayBeQuicker(t *testing.T) {
 	enginetest.Want(t, "things", []string{"t0", "t2"}, ids(t, f, "things"))
 }
 
-// numbered are things that note how many were proposed before them.
-var numbered = cleanup.Rule[cleanup.Subject]{
-	Name: "numbered", Load: cleanup.Itself,
-	Reach: cleanup.Reach{Items: "things", Writes: []string{"things"}},
+// spaced are things whose tasks are due one after the other.
+var spaced = cleanup.Rule[cleanup.Subject]{
+	Name: "spaced", Load: cleanup.Itself,
+	Reach: cleanup.Reach{Items: "things"},
 	Judge: func(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
 		if s.Data["due"] == true {
-			return cleanup.Do("number thing", "it is due")
+			return cleanup.Do("hand over thing", "it is due")
 		}
 		d := cleanup.Keep("not due")
 		if s.ID() == "t002" {
@@ -381,22 +382,28 @@ var numbered = cleanup.Rule[cleanup.Subject]{
 		return d
 	},
 	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-		return cleanup.Change{Writes: []documents.Write{{Op: documents.Update, Ref: s.Ref(), Data: map[string]any{"due": false, "nth": s.Nth}}}}
+		task := tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID()}}
+		return cleanup.Change{Then: []cleanup.FollowUp{{Task: &task, Apart: time.Minute, Recorded: &cleanup.Recorded{}}}}
 	},
 }
 
-func TestItemsKnowTheirNumberInTheRun(t *testing.T) {
-	f := ruleFunction(t, ruleJob("things", numbered))
-	due := func(i int) bool { return i%3 != 2 }
+func TestTasksOneAfterTheOther(t *testing.T) {
+	f := ruleFunction(t, ruleJob("things", spaced))
 	f.SetMany(t, 90, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("things/t%03d", i), map[string]any{"due": due(i)}
+		return fmt.Sprintf("things/t%03d", i), map[string]any{"due": i%3 != 2}
 	})
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("number thing", 60))
-	things, n := f.Documents(t, "things"), int64(0)
-	for i := range 90 {
-		if due(i) {
-			enginetest.Want(t, fmt.Sprintf("nth of %d", i), any(n), things[fmt.Sprintf("t%03d", i)]["nth"])
-			n++
+	var mu sync.Mutex
+	due := map[time.Time]bool{}
+	f.Tasks().FailCreates(func(task *cloudtaskspb.Task) error {
+		mu.Lock()
+		defer mu.Unlock()
+		due[task.GetScheduleTime().AsTime()] = true
+		return nil
+	})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("hand over thing", 60))
+	for i := range 60 {
+		if at := start.Add(time.Duration(i) * time.Minute); !due[at.UTC()] {
+			t.Errorf("no task is due at %s", at)
 		}
 	}
 	line := oneLine(t, f, "this one is odd")

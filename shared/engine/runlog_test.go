@@ -18,7 +18,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -398,48 +397,6 @@ func TestOldScheduleTimeIsSaid(t *testing.T) {
 		f.Run(t, "")
 		if lines := linesWith(t, f, "days ago"); len(lines) != want || want == 1 && lines[0]["severity"] != "WARNING" {
 			t.Errorf("%s ago: %v, want %d lines", ago, lines, want)
-		}
-	}
-}
-
-// TestPlanFitsItsMemory measures what an action takes, on which the limit of MAX_ACTIONS rests.
-func TestPlanFitsItsMemory(t *testing.T) {
-	const n = 20_000
-	name := func(i int) string { return fmt.Sprintf("things/user-%020d-photo-of-something-%06d.jpg", i, i) }
-	reason := func(i int) string {
-		return fmt.Sprintf("posts/%020d does not exist; uploaded %s, 24 hours ago or more", i, start)
-	}
-	item := func(rule cleanup.AnyRule) func(context.Context, *cleanup.Planner, int) error {
-		return func(ctx context.Context, p *cleanup.Planner, i int) error {
-			d := documents.Document{Path: name(i), UpdateTime: start}
-			return p.ProposeItems(ctx, rule, []cleanup.Proposal{{Document: d, Decision: cleanup.Do("delete", reason(i))}})
-		}
-	}
-	for kind, propose := range map[string]func(context.Context, *cleanup.Planner, int) error{
-		"documents": item(things),
-		"items":     item(fates),
-		"objects": func(ctx context.Context, p *cleanup.Planner, i int) error {
-			d := cleanup.DeleteObject{Absent: []documents.Ref{{Collection: "posts", ID: fmt.Sprintf("%020d", i)}}}
-			d.Name, d.Generation, d.Metageneration = name(i), 1, 1
-			return p.ProposeObject(ctx, "delete", reason(i), d)
-		},
-	} {
-		var bytes uint64
-		reach := cleanup.Reach{Objects: []cleanup.Files{{Folder: "things/"}}}
-		f := newFunction(t, cleanup.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *cleanup.Planner) error {
-			before := heap()
-			for i := range n {
-				if err := propose(ctx, p, i); err != nil {
-					return err
-				}
-			}
-			bytes = (heap() - before) / n
-			return documents.ErrChanged // enough
-		}})
-		f.Run(t, "")
-		t.Logf("%s: %d bytes an action", kind, bytes)
-		if bytes == 0 || bytes > config.BytesPerAction {
-			t.Errorf("%s: %d bytes an action, want at most %d", kind, bytes, config.BytesPerAction)
 		}
 	}
 }

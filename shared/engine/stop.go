@@ -83,7 +83,7 @@ func (r *run) listen(ctx context.Context) {
 		return
 	}
 	r.stop.look, r.stop.looked = func() { r.lookForStop(ctx) }, r.begun
-	r.stop.told.Store(r.state.Told())
+	r.stop.told.Store(r.state.IsStopping())
 }
 
 // mustStop reports whether the run was told to stop, or has lost its lease. It looks when it is asked, which is before every step,

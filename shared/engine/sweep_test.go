@@ -533,10 +533,10 @@ func TestPartThatCannotBePlanned(t *testing.T) {
 func TestInvalidItemsAreCountedAndNamed(t *testing.T) {
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		for i := range 30 {
-			p.KeepInvalid(ctx, fmt.Sprintf("things/%d", i), "no date", 1)
+			p.Keep(ctx, fmt.Sprintf("things/%d", i), cleanup.Invalid("no date"), 1)
 		}
-		p.Keep("young", 5)
-		p.Keep("nothing", 0)
+		p.Keep(ctx, "things", cleanup.Keep("young"), 5)
+		p.Keep(ctx, "things", cleanup.Keep("nothing"), 0)
 		return nil
 	}})
 	got := f.Run(t, "")

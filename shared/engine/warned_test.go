@@ -16,9 +16,9 @@ func TestWarningsOfTheRunBefore(t *testing.T) {
 	undated, doubt := 1, "nobody ever wrote posts"
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		for i := range undated {
-			p.KeepInvalid(ctx, fmt.Sprintf("things/%d", i), "no date", 1)
+			p.Keep(ctx, fmt.Sprintf("things/%d", i), cleanup.Invalid("no date"), 1)
 		}
-		p.KeepInvalid(ctx, "things", "no owner", 7)
+		p.Keep(ctx, "things", cleanup.Invalid("no owner"), 7)
 		p.Warn(ctx, doubt)
 		return nil
 	}})

@@ -122,7 +122,8 @@ func (e *Entry) derive() {
 		}
 		only := i.Fields[0] // an override replaces the automatic indexes, so it lists them
 		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{CollectionGroup: i.CollectionGroup, FieldPath: only.FieldPath,
-			Indexes: append(AutomaticIndexes(), OverrideIndex{QueryScope: i.QueryScope, Order: only.Order, ArrayConfig: only.ArrayConfig})})
+			Indexes: append(AutomaticIndexes(), OverrideIndex{QueryScope: i.QueryScope, Order: only.Order,
+				ArrayConfig: only.ArrayConfig})})
 	}
 	e.FieldOverrides = append(e.FieldOverrides,
 		FieldOverride{CollectionGroup: "cleanupUndo", FieldPath: "*", Indexes: []OverrideIndex{}})

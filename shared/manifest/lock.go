@@ -14,8 +14,9 @@ import (
 func LockName(list string) string { return strings.TrimSuffix(list, ".json") + ".lock.json" }
 
 // Lock returns the text of the lock file of a list of rules, from which Terraform deploys them. It has a complete entry for each
-// rule that is deployed, those of functions/manifest.json included. The error names every problem of the two lists. Terraform takes
-// the file only for functions of the same version: others may refuse more rules, and then none starts, or derive something else.
+// rule that is deployed, those of functions/manifest.json included. The error names every problem of the two lists. Terraform
+// takes the file only for functions of the same version: others may refuse more rules, and then none starts, or derive
+// something else.
 func Lock(manifest, rules File) ([]byte, error) {
 	all, err := Parse(manifest, rules)
 	if err != nil {

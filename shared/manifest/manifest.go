@@ -39,10 +39,10 @@ type Entry struct {
 	FieldOverrides []FieldOverride `json:"fieldOverrides,omitempty"` // fields with other than the automatic indexes
 
 	// Of a job:
-	Schedule         string `json:"schedule,omitempty"`         // unix-cron; a~b in a field is one value from a to b, fixed per project
+	Schedule         string `json:"schedule,omitempty"`         // unix-cron; a~b is one value from a to b, fixed per project
 	TimeZone         string `json:"timeZone,omitempty"`         // one of time_zones.json
 	RetryCount       int    `json:"retryCount"`                 // Cloud Scheduler's attempts after the first
-	StopAfterSeconds int    `json:"stopAfterSeconds,omitempty"` // after so long it begins no more work; 0: as late as its timeout allows
+	StopAfterSeconds int    `json:"stopAfterSeconds,omitempty"` // after so long it begins no more work; 0: as its timeout allows
 	Worker           string `json:"worker,omitempty"`           // the function that its tasks call
 
 	// Of a worker:

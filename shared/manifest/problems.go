@@ -72,7 +72,8 @@ func (e *Entry) problems() (problems []string) {
 			problems = append(problems, fmt.Sprintf(format, args...))
 		}
 	}
-	expect(namePattern.MatchString(e.Name), "name %q: write 6 to 30 letters and digits that begin with a small letter, such as cleanupDrafts", e.Name)
+	expect(namePattern.MatchString(e.Name), "name %q: write 6 to 30 letters and digits that begin with a small letter, such as "+
+		"cleanupDrafts", e.Name)
 	for _, i := range e.Indexes { // what is wrong with those of a rule would follow from it
 		expect(indexProblem(i) == "", "index of %q: %s", i.CollectionGroup, indexProblem(i))
 	}
@@ -109,7 +110,8 @@ func (e *Entry) problems() (problems []string) {
 	switch e.Trigger {
 	case Schedule:
 		expect(cronProblem(e.Schedule) == "", "%s", cronProblem(e.Schedule))
-		expect(slices.Contains(timeZones(), e.TimeZone), "timeZone %q is unknown: it must be a name such as Europe/Berlin or UTC", e.TimeZone)
+		expect(slices.Contains(timeZones(), e.TimeZone), "timeZone %q is unknown: it must be a name such as Europe/Berlin or UTC",
+			e.TimeZone)
 		expect(e.StopAfterSeconds >= 0 && e.StopAfterSeconds <= e.TimeoutSeconds/10*9,
 			"stopAfterSeconds is %d: it must be at most nine tenths of timeoutSeconds", e.StopAfterSeconds)
 		expect(e.RetryCount >= 0 && e.RetryCount <= maxRetries, "retryCount is %d: it must be from 0 to %d", e.RetryCount, maxRetries)
@@ -140,7 +142,8 @@ func (e Entry) memoryProblem() string {
 	case err != nil || mebibytes < 128 || mebibytes > 32<<10:
 		return fmt.Sprintf("memory is %s: it must be from 128Mi to 32Gi", e.Memory)
 	case e.CPU != "" && (mebibytes < 512 || mebibytes > 4<<10):
-		return fmt.Sprintf(`memory is %s: with a whole CPU it must be from 512Mi to 4Gi; with "cpu": "", Google chooses the CPU`, e.Memory)
+		return fmt.Sprintf(`memory is %s: with a whole CPU it must be from 512Mi to 4Gi; with "cpu": "", Google chooses the CPU`,
+			e.Memory)
 	}
 	return ""
 }

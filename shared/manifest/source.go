@@ -32,11 +32,12 @@ const (
 	maxNested = 50_000
 )
 
-// parsed returns a list's text. The error says where it stops being JSON, or what of it is no text: read as U+FFFD, a value to keep
-// would equal none that it means.
+// parsed returns a list's text. The error says where it stops being JSON, or what of it is no text: read as U+FFFD, a value to
+// keep would equal none that it means.
 func parsed(f File) (source, error) {
 	if len(f.Text) > maxBytes || bytes.Count(f.Text, []byte("["))+bytes.Count(f.Text, []byte("{")) > maxNested {
-		return source{}, fmt.Errorf("it has more than %d bytes, or more than %d objects and lists: it is no list of rules", maxBytes, maxNested)
+		return source{}, fmt.Errorf("it has more than %d bytes, or more than %d objects and lists: it is no list of rules", maxBytes,
+			maxNested)
 	}
 	root, err := hujson.Parse(f.Text)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// A page of a listing may have 9 MB, where clients wrote all the metadata that Cloud Storage allows, and takes three times as much
-// memory while it is decoded. So of pages that are larger than usual, few are read at once.
+// A page of a listing may have 9 MB, where clients wrote all the metadata that Cloud Storage allows, and takes three times as
+// much memory while it is decoded. So of pages that are larger than usual, few are read at once.
 const (
 	usualPage   = 1 << 20 // bytes
 	largeAtOnce = 2

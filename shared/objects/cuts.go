@@ -15,8 +15,8 @@ const (
 	maxCutBytes = 24 << 10
 )
 
-// Cutter notes where a listing may be cut the next time: at texts between which there are about as many names. A listing reads what
-// lies between cuts side by side. Whatever they are, it gives each object once: a wrong cut costs time.
+// Cutter notes where a listing may be cut the next time: at texts between which there are about as many names. A listing reads
+// what lies between cuts side by side. Whatever they are, it gives each object once: a wrong cut costs time.
 type Cutter struct {
 	cuts  []string
 	every int    // names from one cut to the next

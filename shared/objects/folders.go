@@ -34,7 +34,8 @@ func checkFolder(folder string) error {
 		return errors.New("it must end with a slash")
 	case slices.Contains(parts, "") || slices.Contains(parts, ".") || slices.Contains(parts, ".."):
 		return errors.New("a part of it is empty or only dots")
-	case len(folder) >= maxName || !utf8.ValidString(folder) || strings.ContainsAny(folder, "\r\n\x00"): // the longest leaves no room for a name in it
+	// the longest leaves no room for a name in it
+	case len(folder) >= maxName || !utf8.ValidString(folder) || strings.ContainsAny(folder, "\r\n\x00"):
 		return errors.New("no object can have such a name")
 	}
 	return nil

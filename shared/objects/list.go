@@ -64,12 +64,14 @@ func PagesOf[T any](
 // pager reads the next page of a range.
 type pager func() (page []Object, more bool, err error)
 
-// pager returns what reads a range page after page. The Firebase Emulator Suite heeds no offsets, so the names are looked at, too.
+// pager returns what reads a range page after page. The Firebase Emulator Suite heeds no offsets, so the names are looked at,
+// too.
 func (r Reader) pager(ctx context.Context, prefix string, names Names) pager {
 	// An offset is inclusive. The first name behind another cannot be sent as an offset: it would end in a zero byte, and be
 	// too long behind one of the longest names.
 	q := &storage.Query{Prefix: prefix, Projection: storage.ProjectionNoACL, StartOffset: names.From, EndOffset: names.Before}
-	_ = q.SetAttrSelection([]string{"Name", "Metadata", "Created", "Generation", "Metageneration"}) // it fails for those that do not exist
+	// it fails for those that do not exist
+	_ = q.SetAttrSelection([]string{"Name", "Metadata", "Created", "Generation", "Metageneration"})
 	pages := iterator.NewPager(r.c.bucket.Objects(ctx, q), pageSize, "")
 	return func() (page []Object, more bool, err error) {
 		var attrs []*storage.ObjectAttrs

@@ -63,9 +63,9 @@ type Writer struct {
 // Writer returns the writing side of the bucket. Its deletions keep to the pace.
 func (c *Client) Writer(pace Pace) Writer { return Writer{Reader: c.Reader(), pace: pace} }
 
-// Ahead waits until n deletions may be sent, and returns a writer that sends them without waiting. So no wait comes between a
+// Reserve waits until n deletions may be sent, and returns a writer that sends them without waiting. So no wait comes between a
 // last check and the deletions that depend on it.
-func (w Writer) Ahead(ctx context.Context, n int) (Writer, error) {
+func (w Writer) Reserve(ctx context.Context, n int) (Writer, error) {
 	if err := w.pace.WaitN(ctx, n); err != nil {
 		return Writer{}, fmt.Errorf("wait to delete %d objects: %w", n, err)
 	}

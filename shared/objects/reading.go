@@ -23,8 +23,8 @@ type Reading [][][]string
 // separators are what texts that refer to several objects are divided at: none, what few names have, and what some have.
 var separators = []string{"", "\t\r\n,;|\"'<>[]{}`", " \t\r\n,;|\"'<>[]{}`()"}
 
-// Readings returns what a text may refer to, as it is and decoded. Unlike [Mentioned], it knows capitals, takes nothing outside of
-// the folder for something in it, and no file of another bucket for ours: what it returns may be deleted.
+// Readings returns what a text may refer to, as it is and decoded. Unlike [Mentioned], it knows capitals, takes nothing outside
+// of the folder for something in it, and no file of another bucket for ours: what it returns may be deleted.
 func (t Texts) Readings(text string) (all []Reading) {
 	if Elsewhere(text, t.Bucket) {
 		return nil
@@ -87,8 +87,8 @@ func Lookups(all []Reading) (names []string) {
 	return names[:min(len(names), maxReadings)]
 }
 
-// Chosen returns the objects that a text refers to, of those that there are. ok is false if its ways to be decoded lead to different
-// ones.
+// Chosen returns the objects that a text refers to, of those that there are. ok is false if its ways to be decoded lead to
+// different ones.
 func Chosen(all []Reading, there func(string) bool) (names []string, ok bool) {
 	for _, r := range all {
 		var chosen []string
@@ -119,7 +119,8 @@ func found(all [][]string, there func(string) bool) (names []string) {
 	return names
 }
 
-// References returns how documents refer to an object: texts, and beginnings of texts, which take in all others of a download URL.
+// References returns how documents refer to an object: texts, and beginnings of texts, which take in all others of a download
+// URL.
 func (t Texts) References(o Object) (exact, beginnings []string) {
 	escaped := strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*", "%7E", "~").Replace(
 		url.QueryEscape(o.Name))

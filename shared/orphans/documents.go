@@ -50,14 +50,37 @@ func (c Documents) plan(ctx context.Context, p *cleanup.Planner, in stretch) err
 	var limit *cleanup.LimitError
 	switch {
 	case err == nil:
-		// No gap finds those whose field is neither a string nor null. A null, like an empty string, says that there is no owner.
-		p.Scanned(p.KeepOdd(ctx, documents.Query{Collection: c.Collection}, c.Field, "", []byte{}, c.KeptOdd))
+		c.keepOdd(ctx, p)
 		return nil
 	case errors.Is(err, cleanup.ErrOutOfTime), errors.Is(err, documents.ErrCursor), errors.As(err, &limit), ctx.Err() != nil:
 		return err
 	default:
 		p.Fail(ctx, c.Collection+" of "+c.Owners+" that do not exist", "plan", err)
 		return nil
+	}
+}
+
+// maxNamed is how many documents that no gap finds are named, at either end of the index.
+const maxNamed = 20
+
+// keepOdd counts and names those whose field is neither a string nor null, which no gap finds. A null, like an empty string, says that
+// there is no owner. Nothing depends on that, so an error is only logged.
+func (c Documents) keepOdd(ctx context.Context, p *cleanup.Planner) {
+	for _, q := range (documents.Query{Collection: c.Collection, Select: documents.NameOnly}).Odd(c.Field, "", []byte{}) {
+		found, err := p.Documents.First(ctx, q, "", maxNamed)
+		if err != nil {
+			p.Log.WarnContext(ctx, fmt.Sprintf("%s: what is kept, %s, could not all be counted: %v", c.Collection, c.KeptOdd, err))
+		}
+		for _, d := range found {
+			p.Keep(ctx, d.Path, cleanup.Invalid(c.KeptOdd), 1)
+		}
+		more := 0
+		if len(found) == maxNamed {
+			all, _ := p.CountOf(ctx, q)
+			more = max(0, all-maxNamed)
+		}
+		p.Keep(ctx, c.Collection, cleanup.Invalid(c.KeptOdd), more)
+		p.Scanned(len(found) + more)
 	}
 }
 
@@ -109,7 +132,7 @@ func (c Documents) planAllGaps(ctx context.Context, p *cleanup.Planner, in stret
 		return in.save(g.last)
 	})
 	if err == nil || errors.Is(err, cleanup.ErrOutOfTime) {
-		c.share(ctx, p, c.gap(in.From, until), due)
+		c.share(ctx, p, in.From, until, due)
 	}
 	return err
 }
@@ -123,29 +146,24 @@ func (c Documents) leave(ctx context.Context, p *cleanup.Planner, after string) 
 	}
 	most := maxOwners(p)
 	reason := "left for the next runs: one looks for %s of %d %s at most (%s)"
-	p.Keep(fmt.Sprintf(reason, c.Collection, most, c.Owners, ownersSetting), left)
+	p.Keep(ctx, c.Owners, cleanup.Keep(fmt.Sprintf(reason, c.Collection, most, c.Owners, ownersSetting)), left)
 	p.Log.InfoContext(ctx, fmt.Sprintf(
 		"%s of missing %s: looked for up to %s/%s; %d %s are left, for %d runs, before it begins anew",
 		c.Collection, c.Owners, c.Owners, after, left, c.Owners, (left+most-1)/most), slog.Int("left", left))
 }
 
-// share holds what is due against all documents that name an owner. If it is so little that it trips the limit in no case,
-// these are not counted.
-func (c Documents) share(ctx context.Context, p *cleanup.Planner, among []documents.Filter, due int) {
+// share holds what is due against all documents or, if the run went through a part of the owners, against those that refer to one
+// there. If it is so little that it trips the limit in no case, these are not counted.
+func (c Documents) share(ctx context.Context, p *cleanup.Planner, from, until string, due int) {
 	if due*100 <= p.Config.MaxDuePercent*config.EnoughForShare || p.Config.MaxDuePercent == 100 {
 		return
 	}
-	what := "documents of " + c.Collection + " that refer to one of " + c.Owners
-	all, err := p.Documents.Count(ctx, documents.Query{
-		Collection: c.Collection, Where: among, OrderBy: []string{c.Field},
-	})
-	if err != nil {
-		unknown := fmt.Errorf("the documents of %s could not be counted, so it is unknown whether more than %d %% of them are due: "+
-			"if there are too many for Firestore to count, set MAX_DUE_PERCENT to 100: %w", c.Collection, p.Config.MaxDuePercent, err)
-		p.Count(cleanup.Count{Collection: what, Unknown: unknown})
-		return
+	all := documents.Query{Collection: c.Collection}
+	if from != "" || until != "" {
+		all.Where, all.OrderBy = c.gap(from, until), []string{c.Field}
 	}
-	p.Count(cleanup.Count{Collection: what, Looked: all, Due: due})
+	n, ok := p.CountOf(ctx, all)
+	p.Count(cleanup.Share("documents of "+c.Collection, n, ok, due, 0))
 }
 
 // allGaps returns the gaps between the owners behind one, and those before the first and behind the last: as many as a run looks
@@ -251,16 +269,14 @@ func (c Documents) planPage(ctx context.Context, p *cleanup.Planner, found []doc
 	var due []cleanup.Proposal
 	for _, d := range found {
 		owner, _ := d.Text(c.Field)
-		switch decision := c.Judge(d, !slices.Contains(missing, owner)); {
-		case decision.Invalid:
-			p.KeepInvalid(ctx, d.Path, decision.Reason, 1)
-		case decision.Kind == "":
-			p.Keep(decision.Reason, 1)
-		default:
-			due = append(due, cleanup.Proposal{Document: d, Decision: decision})
-			*counted++
-			p.Count(cleanup.Count{Collection: c.Owners, Missing: 1})
+		decision := c.Judge(d, !slices.Contains(missing, owner))
+		if decision.Kind == "" {
+			p.Keep(ctx, d.Path, decision, 1)
+			continue
 		}
+		due = append(due, cleanup.Proposal{Document: d, Decision: decision})
+		*counted++
+		p.Count(cleanup.Count{Collection: c.Owners, Missing: 1})
 	}
 	return p.ProposeItems(ctx, c.Rule, due)
 }

@@ -81,7 +81,7 @@ func TestWrongCollectionOfOwnersDeletesNothing(t *testing.T) {
 		return fmt.Sprintf("notes/p%02d", i), map[string]any{"bookId": fmt.Sprintf("c%d", i%20)}
 	})
 	got := f.Run(t, "")
-	enginetest.WantAborted(t, got, "60 of 60 documents of notes that refer to one of books")
+	enginetest.WantAborted(t, got, "60 of 60 documents of notes are due")
 	enginetest.Want(t, "notes left", 60, len(notesLeft(t, f)))
 }
 

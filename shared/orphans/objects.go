@@ -27,9 +27,8 @@ type Objects struct {
 	Reason func(why string, uploaded time.Time) string
 	// Meant, if set, returns further documents that may be the owner, where an object's name can be read in several ways: if one of
 	// them exists, the object is kept.
-	Meant func(name string) []documents.Ref
-	// ByAge says that no object has an owner, so that nothing is concluded from absence, and no share of them is a limit.
-	ByAge bool
+	Meant   func(name string) []documents.Ref
+	Percent int // of the objects that may be due, where a rule says so; 0: MAX_DUE_PERCENT
 	// Named, if set, tells which objects documents name. One that is named stays, whatever Judge says.
 	Named func(context.Context, documents.Reader, cleanup.Run) (func(object string) bool, error)
 }
@@ -117,8 +116,7 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 		for _, o := range page.judged {
 			listed.See(o.Name)
 			exists := o.Owner != Nobody && !absent[o.Owner] || named != nil && named(o.Name) || found.meant[o.Name]
-			f.count(p, o, exists, &due)
-			if err := f.propose(ctx, p, o, exists); err != nil {
+			if err := f.propose(ctx, p, o, exists, &due); err != nil {
 				return err
 			}
 		}
@@ -238,38 +236,31 @@ func (i *inFolder) see(folder string) (string, int) {
 	return i.folder, i.due
 }
 
-// count counts an object for the safety limits.
-func (f Objects) count(p *cleanup.Planner, o object, ownerExists bool, last *inFolder) {
-	if f.ByAge {
-		return
-	}
+// propose counts an object for the safety limits, and proposes it if it is due.
+func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, ownerExists bool, last *inFolder) error {
 	what := "objects under " + f.Folder
-	c := cleanup.Count{Collection: what, Looked: 1}
-	if o.Kind != "" && !ownerExists {
-		c.Due = 1
-		if below, _, deeper := strings.Cut(o.Name[len(f.Folder):], "/"); deeper {
-			c.Folder, c.InFolder = last.see(f.Folder + below + "/")
-		}
-	}
-	p.Count(c)
-}
-
-func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, ownerExists bool) error {
-	target := func() string { return "gs://" + p.Config.Bucket + "/" + o.Name } // which few need
+	kept, count := o.Decision, cleanup.Count{Collection: what, Looked: 1, Percent: f.Percent}
 	switch {
-	case o.Invalid:
-		p.KeepInvalid(ctx, target(), o.Reason, 1)
-		return nil
-	case o.Kind == "":
-		p.Keep(o.Reason, 1)
-		return nil
-	case ownerExists && o.Owner == Nobody:
-		p.Keep("a document names it", 1)
-		return nil
-	case ownerExists:
-		p.Keep("belongs to one of "+o.Owner.Collection, 1)
+	case o.Kind == "" || !ownerExists:
+	case o.Owner == Nobody:
+		kept = cleanup.Keep("a document names it")
+	default:
+		kept = cleanup.Keep("belongs to one of " + o.Owner.Collection)
+	}
+	if kept.Kind == "" {
+		target := ""
+		if kept.Invalid { // few are
+			target = "gs://" + p.Config.Bucket + "/" + o.Name
+		}
+		p.Count(count)
+		p.Keep(ctx, target, kept, 1)
 		return nil
 	}
+	count.Due = 1
+	if below, _, deeper := strings.Cut(o.Name[len(f.Folder):], "/"); deeper {
+		count.Folder, count.InFolder = last.see(f.Folder + below + "/")
+	}
+	p.Count(count)
 	object, why := cleanup.DeleteObject{Deletion: o.Deletion, Named: f.Named}, o.Reason
 	if f.Named != nil {
 		why = cmp.Or(why, "no document names it")

@@ -50,14 +50,18 @@ func (r *Rule) Problems() (problems []string) {
 		c.remove()
 		c.warn()
 	}
-	ofDocuments := map[string]bool{"with": r.With != nil && c.kind != criteria.OfAccounts, "set": r.Set != nil, "remove": r.Remove != "",
-		"warn": r.Warn != nil}
+	ofDocuments := map[string]bool{"with": r.With != nil && c.kind != criteria.OfAccounts, "set": r.Set != nil,
+		"remove": r.Remove != "",
+		"warn":   r.Warn != nil}
 	for _, key := range sorted(ofDocuments) {
 		c.Expect(!ofDocuments[key] || c.kind == criteria.OfDocuments, key, "it is for documents, not for %s", c.kind)
 	}
 	c.gone()
 	// The age says this.
-	r.Where = slices.DeleteFunc(r.Where, func(w criteria.Condition) bool { return w.Is == "set" && slices.ContainsFunc(r.Age, w.Dates) })
+	r.Where = slices.DeleteFunc(r.Where, func(w criteria.Condition) bool {
+		return w.Is == "set" && slices.ContainsFunc(r.Age,
+			w.Dates)
+	})
 	if len(c.All) == 0 && c.kind == criteria.OfDocuments {
 		c.uses()
 		c.alternatives()
@@ -203,7 +207,8 @@ func (c *checker) alternatives() {
 		c.Expect(combinations <= criteria.MaxAlternatives, key, "%d combinations of values; Firestore allows %d", combinations,
 			criteria.MaxAlternatives)
 		c.Expect(combinations > criteria.MaxAlternatives || terms <= criteria.MaxTerms, key,
-			"%d filters and orders of all %d combinations of values; Firestore allows %d: give fewer values", terms, combinations, criteria.MaxTerms)
+			"%d filters and orders of all %d combinations of values; Firestore allows %d: give fewer values", terms, combinations,
+			criteria.MaxTerms)
 	}
 }
 
@@ -243,7 +248,8 @@ func (c *checker) path(key, path, hint string) {
 		}
 		plain := criteria.Hole.ReplaceAllString(part, "x")
 		c.Expect(plainID(plain), key, "%q is not a part of a path", part)
-		c.Expect(!strings.Contains(plain, "*"), key, "* in %q is no id: write {id}, a field such as {userId}, or {map.*} for each key of a map", path)
+		c.Expect(!strings.Contains(plain, "*"), key, "* in %q is no id: write {id}, a field such as {userId}, or {map.*} for each "+
+			"key of a map", path)
 	}
 	even := (len(parts)+strings.Count("/"+strings.Join(parts, "/")+"/", "/{"+parentHole+"}/"))%2 == 0
 	c.Expect(even, key, "%q is not a document's path, such as users/{id}", path)
@@ -267,8 +273,8 @@ func (c *checker) gone() {
 					c.Add(g.Key, "documents at a path, and documents whose field refers to an object, are two rules: leave one out")
 					continue
 				}
-				c.Expect(len(criteria.Holes(g.Document)) > 0, g.Key+".document", "%q would be the same for every object: give it a hole that "+
-					"the pattern binds, such as {uid}", g.Document)
+				c.Expect(len(criteria.Holes(g.Document)) > 0, g.Key+".document", "%q would be the same for every object: give it a hole "+
+					"that the pattern binds, such as {uid}", g.Document)
 			}
 			byMetadata := func(g Relation) bool { return strings.Contains(g.Document, "{metadata.") }
 			c.Expect(len(r.Gone) == 1 || !slices.ContainsFunc(r.Gone, byMetadata), "gone",
@@ -277,7 +283,6 @@ func (c *checker) gone() {
 		c.Expect(len(r.Related()) == len(r.Gone), "unless", "for objects, unless has conditions only, such as "+
 			`{"field": "name", "endsWith": ".keep"}; relations belong into gone`)
 		c.Expect(r.Limit == 0, "limit", "it is for documents and accounts, not for objects")
-		c.Expect(r.MaxDuePercent == 0, "maxDuePercent", "it is for documents and accounts, not for objects")
 	}
 }
 
@@ -315,11 +320,13 @@ func (c *checker) objectField(key, field string) {
 func (c *checker) byReference() {
 	for i, g := range c.rule.Gone {
 		key := fmt.Sprintf("gone[%d]", i)
-		c.Expect(g.Document == "", key, "give one document, or a collection and field for each place that may name the object, but not both")
+		c.Expect(g.Document == "", key, "give one document, or a collection and field for each place that may name the object, but "+
+			"not both")
 		c.objectField(key, g.Field)
 		c.Expect(g.Where == nil, key+".where", "an object is in use whatever else the document says: leave it out")
 	}
-	c.Expect(pattern.Folder(c.rule.Objects) != "", "objects", "in the whole bucket, who knows what names what? Begin with a folder, such as products/**")
+	c.Expect(pattern.Folder(c.rule.Objects) != "", "objects", "in the whole bucket, who knows what names what? Begin with a "+
+		"folder, such as products/**")
 	for _, a := range c.rule.Age {
 		now := time.Unix(0, 0)
 		c.Expect(now.Sub(a.Cutoff(now)) >= time.Hour, "age", "an object is uploaded before a document names it: give at least an hour")
@@ -344,7 +351,8 @@ func (c *checker) set() {
 				c.Add("set", `%s: "{hash}" would need a secret that outlives every deployment, which Firesweep does not keep; `+
 					`without one, anybody can try out what was hashed: write "{delete}", or a job of your own`, field)
 			default:
-				c.Add("set", `%s: {%s} would be written as it is: a field as a whole may be "{now}" or "{delete}", as in {"a.b": "{now}"}`, field, hole)
+				c.Add("set", `%s: {%s} would be written as it is: a field as a whole may be "{now}" or "{delete}", as in {"a.b": "{now}"}`,
+					field, hole)
 			}
 		}
 		r.Set[field] = criteria.Converted(r.Set[field])
@@ -352,7 +360,8 @@ func (c *checker) set() {
 			c.Expect(!strings.HasPrefix(other, field+"."), "set", "%s lies within %s, which is set as a whole", other, field)
 		}
 	}
-	c.Expect(slices.ContainsFunc(r.Where, r.ends), "set", `every run would find the same documents again: add {"field":%q,"is":"not true"} to where`, sorted(r.Set)[0])
+	c.Expect(slices.ContainsFunc(r.Where, r.ends), "set",
+		`every run would find the same documents again: add {"field":%q,"is":"not true"} to where`, sorted(r.Set)[0])
 }
 
 // ends reports whether a condition no longer holds after set.

@@ -82,8 +82,9 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 		c.naming(key, role, r)
 	}
 	byID := r.isKey() || r.Account != "" || r.Objects != "" && r.Field == ""
-	c.Expect(role != withRole || nested || !byID || !c.rule.Repeats(), key, "ids repeat in %s, so it may be another's: name it by a reference, "+
-		"or delete it by a rule about it, with gone", c.rule.Source())
+	c.Expect(role != withRole || nested || !byID || !c.rule.Repeats(), key,
+		"ids repeat in %s, so it may be another's: name it by a reference, "+
+			"or delete it by a rule about it, with gone", c.rule.Source())
 	if r.Within != nil {
 		c.Age(key+".within", r.Within, c.kind)
 		c.Expect(r.Within.Indexed(), key+".within", "it must have a field")
@@ -114,7 +115,10 @@ func (c *checker) relatedWhere(key, role string, r *Relation) {
 		before := len(c.All)
 		c.Condition(at, &r.Where[n], criteria.OfDocuments, c.bound())
 		if filters, ranged, ok := r.Where[n].Filters(); len(c.All) == before {
-			equal := ok && !ranged && !slices.ContainsFunc(filters, func(f documents.Filter) bool { return strings.HasPrefix(f.Op, "array") })
+			equal := ok && !ranged && !slices.ContainsFunc(filters, func(f documents.Filter) bool {
+				return strings.HasPrefix(f.Op,
+					"array")
+			})
 			c.Expect(equal, at, "no index answers it: of what is related, only ==, in and empty can be asked for")
 		}
 	}
@@ -136,7 +140,8 @@ func (c *checker) naming(key, role string, r *Relation) {
 	if role != withRole {
 		return
 	}
-	c.Expect(r.CollectionGroup == "", key+".collectionGroup", "in with, write collection: a query of all collections of a name would find other people's documents")
+	c.Expect(r.CollectionGroup == "", key+".collectionGroup", "in with, write collection: a query of all collections of a name "+
+		"would find other people's documents")
 	c.Expect(r.Collection == "" || r.Collection != c.rule.Source() || r.Remove, key+".collection",
 		"it is the rule's own collection, whose documents would be deleted without being judged: leave it out")
 	c.Expect(!r.Remove || several, key+".remove", "from which list or map? e.g. members[] or owners.{id}")
@@ -149,7 +154,8 @@ func (c *checker) naming(key, role string, r *Relation) {
 func (c *checker) document(key, role, path string, nested bool) {
 	key += ".document"
 	if collection, id := cutLast(path); c.kind == criteria.OfAccounts {
-		right := len(criteria.Holes(collection)) == 0 && len(criteria.Holes(id)) == 1 && (strings.Contains(id, "{id}") || strings.Contains(id, "{uid}")) &&
+		right := len(criteria.Holes(collection)) == 0 && len(criteria.Holes(id)) == 1 && (strings.Contains(id, "{id}") ||
+			strings.Contains(id, "{uid}")) &&
 			strings.Count(path, "/")%2 == 1
 		if c.Expect(right, key, "%q: for an account, write a collection and {uid}, such as users/{uid}", path); !right {
 			return
@@ -165,7 +171,8 @@ func (c *checker) document(key, role, path string, nested bool) {
 	whole := path != "{"+parentHole+"}" && len(criteria.Holes(path)) == 1 && "{"+criteria.Holes(path)[0]+"}" == path
 	c.Expect(!whole, key, "%q may be any document of the database: say in which collection it is, as in users/{id}", path)
 	bound := append(criteria.Holes(c.rule.Collection), parentHole)
-	c.Expect(nested || !c.rule.Repeats() || slices.ContainsFunc(criteria.Holes(path), func(hole string) bool { return slices.Contains(bound, hole) }), key,
+	c.Expect(nested || !c.rule.Repeats() || slices.ContainsFunc(criteria.Holes(path),
+		func(hole string) bool { return slices.Contains(bound, hole) }), key,
 		"ids repeat in %s: name what the rule's path binds, or {parent}", c.rule.Source())
 }
 

@@ -18,7 +18,8 @@ func (c *checker) warn() {
 	c.Field("warn.field", w.Field)
 	for _, used := range append(r.Judged()[r.Source()], sorted(r.Set)...) {
 		top, _, _ := strings.Cut(used, ".")
-		c.Expect(strings.TrimSuffix(top, "[]") != w.Field, "warn.field", "the rule judges or writes %s: give the mark a field of its own, such as warnedAt", used)
+		c.Expect(strings.TrimSuffix(top, "[]") != w.Field, "warn.field", "the rule judges or writes %s: give the mark a field of "+
+			"its own, such as warnedAt", used)
 	}
 	c.Expect(!strings.Contains(w.Field, "."), "warn.field", "the mark is a field of its own, not one of a map")
 	c.Expect(r.Remove == "", "warn", "it is for documents that are deleted or changed as a whole, not for their entries")
@@ -31,7 +32,8 @@ func (c *checker) warn() {
 	}
 	c.collection("warn.create", w.Create, true)
 	for _, hole := range []string{parentHole, criteria.DateHole} {
-		c.Expect(!slices.Contains(criteria.Holes(w.Create), hole), "warn.create", "{%s} is no id: name what the rule's path binds, or a field", hole)
+		c.Expect(!slices.Contains(criteria.Holes(w.Create), hole), "warn.create",
+			"{%s} is no id: name what the rule's path binds, or a field", hole)
 	}
 	c.Expect(!Same(w.Create, r.At()), "warn.create", "it is the rule's own collection")
 	w.Data, _ = criteria.Converted(w.Data).(map[string]any)

@@ -39,7 +39,8 @@ var (
 
 // plurals are the ends of English plurals and what one is called. The first that fits counts.
 var plurals = [][2]string{
-	{"series", "series"}, {"people", "person"}, {"children", "child"}, {"movies", "movie"}, {"cookies", "cookie"}, {"caches", "cache"},
+	{"series", "series"}, {"people", "person"}, {"children", "child"}, {"movies", "movie"}, {"cookies", "cookie"},
+	{"caches", "cache"},
 	{"ies", "y"}, {"sses", "ss"}, {"tuses", "tus"}, {"xes", "x"}, {"ches", "ch"}, {"shes", "sh"},
 	{"ss", "ss"}, {"us", "us"}, {"is", "is"}, {"s", ""},
 }

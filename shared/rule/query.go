@@ -86,7 +86,8 @@ func (r Rule) fields() []string {
 	return all
 }
 
-// Selected returns what to fetch of a document for some of its fields: where each begins, and every name with dots that may say it.
+// Selected returns what to fetch of a document for some of its fields: where each begins, and every name with dots that may say
+// it.
 func Selected(fields ...string) (all []string) {
 	for _, field := range fields {
 		top, rest, _ := strings.Cut(field, ".")
@@ -153,8 +154,8 @@ type IndexField struct {
 	ArrayConfig string `json:"arrayConfig,omitempty"` // CONTAINS
 }
 
-// Indexes returns the indexes that the rule's queries need and Firestore does not make by itself: none of a single field, except in a
-// collection group, and none of equalities alone, which Firestore merges.
+// Indexes returns the indexes that the rule's queries need and Firestore does not make by itself: none of a single field,
+// except in a collection group, and none of equalities alone, which Firestore merges.
 func (r Rule) Indexes() (all []Index) {
 	for _, q := range r.queries() {
 		for _, i := range indexesOf(q) {

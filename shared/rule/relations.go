@@ -53,7 +53,8 @@ var relations = []relation{
 		noun: "document of $ whose # refers to it", plural: "the documents of $ whose # refers to it"},
 	{key: "collectionGroup", of: func(r Relation) string { return r.CollectionGroup }, roles: allRoles,
 		kinds: []string{criteria.OfDocuments, criteria.OfObjects}, keys: keysOfNaming, field: true,
-		noun: "document of every collection $ whose # refers to it", plural: "the documents of every collection $ whose # refers to it"},
+		noun: "document of every collection $ whose # refers to it", plural: "the documents of every collection $ whose # refers " +
+			"to it"},
 	{key: "objects", of: func(r Relation) string { return r.Objects }, roles: []string{withRole}, kinds: ofDocuments,
 		keys: []string{"field", "metadata"}, plural: "the objects $"},
 }
@@ -134,7 +135,9 @@ func (r Relation) PlainField() string {
 // Queries returns queries one of which finds a document that is related to an item, if there is any. self is the item's
 // document, and reference returns the value that refers to it. With repeats, its id does not name it, because documents elsewhere
 // may have that too. ok is false if no query can ask for it.
-func (r Relation) Queries(self documents.Ref, repeats bool, reference func(documents.Ref) any, now time.Time) (all []documents.Query, ok bool) {
+func (r Relation) Queries(self documents.Ref, repeats bool, reference func(documents.Ref) any, now time.Time) (
+	all []documents.Query, ok bool,
+) {
 	q := r.Place().Query(documents.NameOnly...)
 	q.Where = r.conditions()
 	switch {

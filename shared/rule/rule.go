@@ -43,7 +43,7 @@ type Rule struct {
 	Zone string `json:"-"` // the entry's time zone, in which {date} is a day; empty: UTC
 
 	Limit         int `json:"limit,omitempty" range:"1-1000000" jsonschema:"how many one run deletes at most; the next run continues"`
-	MaxDuePercent int `json:"maxDuePercent,omitempty" range:"1-100" jsonschema:"safety limit: the percentage of documents or accounts that may be due, once there are 20; 50 unless set"`
+	MaxDuePercent int `json:"maxDuePercent,omitempty" range:"1-100" jsonschema:"safety limit: the percentage of all documents of the collection, objects of the folder or accounts that may be due, once there are 20; 50 unless set"`
 }
 
 // Other is a rule of a list, with its name in it.
@@ -224,5 +224,5 @@ func (r Rule) ReadsAccounts() bool {
 	return r.Accounts != "" || slices.ContainsFunc(asked, func(w Relation) bool { return w.Account != "" })
 }
 
-// DuePercent returns the percentage of a collection, or of all accounts, that may be due.
+// DuePercent returns the percentage of a collection, of a folder or of all accounts that may be due.
 func (r Rule) DuePercent() int { return cmp.Or(r.MaxDuePercent, DefaultMaxDuePercent) }

@@ -127,8 +127,8 @@ func (l *looker) links(ctx context.Context, from string, ids []string, to ...*pl
 
 var numbered = regexp.MustCompile(`^([A-Za-z]*).*[0-9]`)
 
-// alike reports whether two ids are made in the same way: both are generated and have the same length, or they begin with the same
-// letters and have a number. A word such as system is like nothing.
+// alike reports whether two ids are made in the same way: both are generated and have the same length, or they begin with the
+// same letters and have a number. A word such as system is like nothing.
 func alike(a, b string) bool {
 	const generated = 16 // characters, and more
 	one, other := numbered.FindStringSubmatch(a), numbered.FindStringSubmatch(b)

@@ -1,8 +1,8 @@
 // Package look finds out what a project holds, within a bound of reads, and proposes rules for what is commonly cleaned up. It
 // only reads: a part of each collection, and the first files of each folder.
 //
-// look.go reads a sample of each collection, fields.go says what its fields hold, links.go what documents refer to and what does not
-// exist, files.go looks at files, and propose.go makes rules of all this.
+// look.go reads a sample of each collection, fields.go says what its fields hold, links.go what documents refer to and what
+// does not exist, files.go looks at files, and propose.go makes rules of all this.
 package look
 
 import (
@@ -160,8 +160,8 @@ func (l *looker) namesBelow(ctx context.Context, d documents.Ref) ([]string, err
 	return all, err
 }
 
-// collection looks at a collection at the top: at the first ids that have a document or something below them, at these documents, and
-// at what is below some. It leaves two fifths of the reads for what they refer to.
+// collection looks at a collection at the top: at the first ids that have a document or something below them, at these
+// documents, and at what is below some. It leaves two fifths of the reads for what they refer to.
 func (l *looker) collection(ctx context.Context, name string) error {
 	if !l.affords(2*sample+4*below+counted/1000+l.Reads*2/5, name) {
 		return nil

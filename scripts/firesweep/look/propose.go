@@ -77,8 +77,8 @@ var (
 	takenValue = named(taken)
 	status     = named(`status|state`)
 	// kept matches what the law, a contract or somebody's work keeps.
-	kept = regexp.MustCompile(`(?i)order|payment|payout|invoice|receipt|refund|bill|transaction|purchase|booking|reservation|contract|` +
-		`subscri|member|licen|insur|certif|ledger|audit|consent|legal|medical|tax|backup|config|setting`)
+	kept = regexp.MustCompile(`(?i)order|payment|payout|invoice|receipt|refund|bill|transaction|purchase|booking|` +
+		`reservation|contract|subscri|member|licen|insur|certif|ledger|audit|consent|legal|medical|tax|backup|config|setting`)
 )
 
 // kinds are all of them, the surest first. Of a collection, the first counts.
@@ -90,7 +90,8 @@ var kinds = []kind{
 		days: 30},
 	{which: "Open", why: "nobody accepted these invitations for so long", of: named(`\w*invit\w*`), known: true,
 		age: named(created), days: 90},
-	{which: "Read", why: "they have been read", of: named(`\w*(notif|inbox)\w*`), state: named(`(is_?)?(read|seen|opened)` + when + `?`),
+	{which: "Read", why: "they have been read", of: named(`\w*(notif|inbox)\w*`), state: named(`(is_?)?(read|seen|opened)` +
+		when + `?`),
 		values: named("true|set"), age: named(created), days: 90},
 	{which: "Closed", why: "the case is closed", of: named(`\w*(support|ticket)\w*`), state: status,
 		values: named("closed|resolved|solved"), age: named(`(closed|resolved|solved)` + when + `|` + changed), days: 180},
@@ -240,8 +241,8 @@ func ageOf(f *field, days int) string {
 	return fmt.Sprintf(`"age": { "field": %q%s, "days": %d }`, f.name, as, days)
 }
 
-// in returns the conditions and the field of the age for documents of this kind in a collection. The field is nil if it has none, or
-// if something else needs them.
+// in returns the conditions and the field of the age for documents of this kind in a collection. The field is nil if it has
+// none, or if something else needs them.
 func (k kind) in(c *place, now time.Time) (where []string, age *field) {
 	if c.referred || c.people != nil || kept.MatchString(c.path) || k.of != nil && !k.of.MatchString(c.name()) {
 		return nil, nil
@@ -287,8 +288,8 @@ func (k kind) condition(f *field) (text string, ok bool) {
 	return "", true
 }
 
-// is returns the condition that a field has one of the values that chosen chooses; ok is false if there is none, or one that is no
-// plain word.
+// is returns the condition that a field has one of the values that chosen chooses; ok is false if there is none, or one that is
+// no plain word.
 func (f *field) is(chosen func(value string) bool) (text string, ok bool) {
 	values := slices.Sorted(maps.Keys(f.states))
 	values = slices.DeleteFunc(values, func(value string) bool { return !chosen(value) })

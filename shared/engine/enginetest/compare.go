@@ -69,8 +69,16 @@ func (f *Function) Warnings(t testing.TB) map[string][]map[string]any {
 	t.Helper()
 	byTarget := map[string][]map[string]any{}
 	for _, line := range f.LogLines(t) {
-		if target, _ := line["target"].(string); line["severity"] == "WARNING" {
-			byTarget[target] = append(byTarget[target], line)
+		if line["severity"] != "WARNING" {
+			continue
+		}
+		targets, _ := line["targets"].([]any)
+		if targets == nil {
+			target, _ := line["target"].(string)
+			targets = []any{target}
+		}
+		for _, target := range targets {
+			byTarget[target.(string)] = append(byTarget[target.(string)], line)
 		}
 	}
 	return byTarget

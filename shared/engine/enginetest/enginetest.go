@@ -149,7 +149,7 @@ func (f *Function) Summaries(t testing.TB) []map[string]any {
 
 type unpaced struct{}
 
-// Wait implements documents.Pace.
+// WaitN implements documents.Pace.
 func (unpaced) WaitN(ctx context.Context, _ int) error { return ctx.Err() }
 
 // lines collects log lines of concurrent requests.

@@ -140,8 +140,8 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// TestNetOfADocumentSavedTwice: a call saved it ahead and had no time to delete it, somebody wrote to it, and the next call deleted
-// that. What comes back is what was deleted.
+// TestNetOfADocumentSavedTwice: a call saved it ahead and had no time to delete it, somebody wrote to it, and the next call
+// deleted that. What comes back is what was deleted.
 func TestNetOfADocumentSavedTwice(t *testing.T) {
 	first, last := Fields{"f": text("first")}, Fields{"f": text("last")}
 	all := Net([]Write{{Op: documents.Delete, Path: "p", Found: true, Before: first}, {Op: documents.Delete, Path: "p", Found: true, Before: last}})

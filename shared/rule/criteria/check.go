@@ -114,7 +114,8 @@ func (p *Problems) OneKey(key, name string) {
 		"such as users/{owners.*} go through all keys of a map", name)
 }
 
-// Condition checks a condition on items of a kind, and converts its values. Bound are the holes that may stand in place of a field.
+// Condition checks a condition on items of a kind, and converts its values. Bound are the holes that may stand in place of a
+// field.
 func (p *Problems) Condition(at string, w *Condition, kind string, bound []string) {
 	switch hole, isHole := HoleOf(w.Field); {
 	case isHole:

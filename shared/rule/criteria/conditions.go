@@ -52,12 +52,14 @@ var operators = []operator{
 	{key: "==", words: "is %s", unmet: "is not %s", holds: equals, filters: asked("==")},
 	// A query for != finds values of every type, some of which a cursor cannot hold.
 	{key: "!=", words: "is not %s", unmet: "is %s", holds: func(v, want any) Answer { return not(equals(v, want)) }},
-	{key: "<", orders: true, words: "is less than %s", unmet: "is not less than %s", ranged: true, filters: asked("<"), holds: ordered(
-		func(n int) bool { return n < 0 })},
+	{key: "<", orders: true, words: "is less than %s", unmet: "is not less than %s", ranged: true, filters: asked("<"),
+		holds: ordered(
+			func(n int) bool { return n < 0 })},
 	{key: "<=", orders: true, words: "is at most %s", unmet: "is more than %s", ranged: true, filters: asked("<="), holds: ordered(
 		func(n int) bool { return n <= 0 })},
-	{key: ">", orders: true, words: "is more than %s", unmet: "is not more than %s", ranged: true, filters: asked(">"), holds: ordered(
-		func(n int) bool { return n > 0 })},
+	{key: ">", orders: true, words: "is more than %s", unmet: "is not more than %s", ranged: true, filters: asked(">"),
+		holds: ordered(
+			func(n int) bool { return n > 0 })},
 	{key: ">=", orders: true, words: "is at least %s", unmet: "is less than %s", ranged: true, filters: asked(">="), holds: ordered(
 		func(n int) bool { return n >= 0 })},
 	{key: "in", list: true, words: "is %s", unmet: "is not %s", holds: oneOf, filters: asked("in")},
@@ -314,8 +316,8 @@ func (c Condition) Absence() bool {
 // Lookup returns the value of an item's field, and whether the item has the field; of "", all fields of a document.
 type Lookup func(field string) (value any, there bool)
 
-// Misplaced reports whether the application may have said elsewhere what a field says: what it leads through is set, but no map, or
-// one field has a name with dots, as JavaScript's set writes {"a.b": true}.
+// Misplaced reports whether the application may have said elsewhere what a field says: what it leads through is set, but no
+// map, or one field has a name with dots, as JavaScript's set writes {"a.b": true}.
 func (l Lookup) Misplaced(field string) bool {
 	parts := strings.Split(field, ".")
 	whole, _ := l("")

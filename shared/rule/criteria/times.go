@@ -31,7 +31,6 @@ type form struct {
 	read func(value any) (at time.Time, ok bool)
 	// first is the least value that a query asks for, nil if there is none; before is what the times before one are less than.
 	first  any
-	behind any // what is behind all values that mean a time
 	before func(at time.Time) any
 }
 
@@ -49,7 +48,7 @@ var forms = []form{
 	}},
 	numbers("milliseconds", "a number of milliseconds since 1970", 1000),
 	numbers("seconds", "a number of seconds since 1970", 1),
-	{as: "text", words: "a date and time of ISO 8601", read: readText, first: documents.Earliest.Format(time.DateOnly), behind: []byte{},
+	{as: "text", words: "a date and time of ISO 8601", read: readText, first: documents.Earliest.Format(time.DateOnly),
 		// A text names a local time, which is at most 14 hours ahead of UTC.
 		before: func(at time.Time) any { return at.Add(retention.Day).UTC().Format("2006-01-02T15:04:05.999999999") }},
 }
@@ -57,7 +56,7 @@ var forms = []form{
 // numbers is the form of numbers of which so many make a second.
 func numbers(as, words string, perSecond float64) form {
 	return form{
-		as: as, words: words, first: int64(float64(earliestNumber.Unix()) * perSecond), behind: float64(latest.Unix()+1) * perSecond,
+		as: as, words: words, first: int64(float64(earliestNumber.Unix()) * perSecond),
 		before: func(at time.Time) any { return float64(at.Unix())*perSecond + float64(at.Nanosecond())*perSecond/1e9 },
 		read: func(value any) (at time.Time, ok bool) {
 			n, isNumber := number(value)
@@ -193,12 +192,6 @@ func (a Age) Least() any {
 		return first
 	}
 	return documents.Earliest
-}
-
-// Odd returns the least value that can be read, and what is behind all of them; ok is false of timestamps, which counts tell.
-func (a Age) Odd() (least, behind any, ok bool) {
-	f := a.form()
-	return f.first, f.behind, f.first != nil
 }
 
 // Indexed reports whether an index finds what is old enough.

@@ -65,7 +65,8 @@ func filled(value any, of func(hole string) string) any {
 	return value
 }
 
-// Words returns when a document is deleted, e.g. "if that still holds 7 days after the rule set warnedAt and wrote a document to mail".
+// Words returns when a document is deleted, e.g. "if that still holds 7 days after the rule set warnedAt and wrote a document
+// to mail".
 func (w Warning) Words() string {
 	created := ""
 	if w.Create != "" {

@@ -19,8 +19,8 @@ import (
 type Job struct {
 	enginetest.Pair                 // Worker is nil if it has none
 	Steps           []time.Duration // when it runs, each counted from the run before; nil: two runs, at the same time
-	// After is the model of a run and of its tasks. After an undo of what was named, the job keeps the things that are held. For most
-	// jobs these are all that is due, and the model is not asked.
+	// After is the model of a run and of its tasks. After an undo of what was named, the job keeps the things that are held. For
+	// most jobs these are all that is due, and the model is not asked.
 	After func(t *rapid.T, w World, held map[string]bool) World
 	// HoldsSome says that After is also asked if something is held.
 	HoldsSome bool
@@ -33,8 +33,8 @@ type Job struct {
 
 // Check proves the job on random worlds, which draw draws.
 //
-// The job runs some times. Then all runs are undone: everything is as it was, except what was sent. The job does nothing until it is
-// resumed, or keeps what was restored.
+// The job runs some times. Then all runs are undone: everything is as it was, except what was sent. The job does nothing until
+// it is resumed, or keeps what was restored.
 func (j Job) Check(t *testing.T, draw func(t *rapid.T) World) {
 	t.Helper()
 	prove := j.Prover(t)
@@ -147,8 +147,8 @@ func (r *round) records() []restore.Record {
 	return all
 }
 
-// runHeld runs the job after all runs were taken back whole: it does nothing. Where that was done by naming all that they did, it keeps
-// that, and says so.
+// runHeld runs the job after all runs were taken back whole: it does nothing. Where that was done by naming all that they did,
+// it keeps that, and says so.
 func (r *round) runHeld() {
 	const when = "with what came back"
 	switch {

@@ -54,9 +54,9 @@ func (g *gathered) delete(ctx context.Context, call func(context.Context, []stri
 // maxAccounts is the size of a batch of accounts of a plan: one call looks up that many.
 const maxAccounts = 100
 
-// deleteAccounts deletes accounts that are due by a rule, or that follow from documents. It saves for undo what it sees at a first
-// look, with what follows, before a last look, so that nothing comes between that look and the deletion: Authentication has no
-// conditions for deletions.
+// deleteAccounts deletes accounts that are due by a rule, or that follow from documents. It saves for undo what it sees at a
+// first look, with what follows, before a last look, so that nothing comes between that look and the deletion: Authentication has
+// no conditions for deletions.
 func (a *Applier) deleteAccounts(ctx context.Context, all []*decide.Item) {
 	due, err := a.firstLook(ctx, all)
 	if err != nil {
@@ -127,8 +127,8 @@ func (a *Applier) find(ctx context.Context, all []*decide.Item) error {
 // keptMadeAgain is why an account is kept that is another than the one that a document led to.
 const keptMadeAgain = "an account that was made again since"
 
-// firstLook returns those of some accounts that are due by their attributes, or that are the ones that their documents led to. Without an
-// undo log, nobody needs it of those that a rule judges. These count as changed unless they are sent.
+// firstLook returns those of some accounts that are due by their attributes, or that are the ones that their documents led to.
+// Without an undo log, nobody needs it of those that a rule judges. These count as changed unless they are sent.
 func (a *Applier) firstLook(ctx context.Context, all []*decide.Item) (due []*decide.Item, err error) {
 	rule := all[0].Account
 	if rule == nil {
@@ -153,8 +153,9 @@ func (a *Applier) firstLook(ctx context.Context, all []*decide.Item) (due []*dec
 	return due, nil
 }
 
-// lastLook returns those of some accounts that are still due: which their rule judges so, and that are as they were in the plan that
-// somebody approved; or whose document is still absent, unless a document of the application tells of them, which the commit has judged.
+// lastLook returns those of some accounts that are still due: which their rule judges so, and that are as they were in the plan
+// that somebody approved; or whose document is still absent, unless a document of the application tells of them, which the commit
+// has judged.
 func (a *Applier) lastLook(ctx context.Context, all []*decide.Item) (due []*decide.Item, err error) {
 	if all[0].Account != nil {
 		return a.stillDue(ctx, all)

@@ -1,5 +1,5 @@
-// Package apply does what a plan says: it does items many at a time, each on the condition of what was judged, saves for undo what
-// goes, and does what follows.
+// Package apply does what a plan says: it does items many at a time, each on the condition of what was judged, saves for undo
+// what goes, and does what follows.
 package apply
 
 import (
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -59,6 +60,7 @@ type Applier struct {
 
 	gathered gathered
 	named    namedByDocuments
+	apart    atomic.Int64 // tasks so far that are due one after the other
 
 	mu     sync.Mutex            // guards what follows, and the errors of what leads to objects
 	sizes  map[string]*groupSize // by rule
@@ -77,8 +79,8 @@ func (a *Applier) Undone() []documents.Ref { return a.undone }
 // maxUndone is how many of these a run remembers.
 const maxUndone = 1000
 
-// Apply does the items of a plan in order, many at a time, until all are done or time is up. It returns the index of the first one
-// that was left for lack of time, len(items) if none was. Failures are counted and do not stop it.
+// Apply does the items of a plan in order, many at a time, until all are done or time is up. It returns the index of the first
+// one that was left for lack of time, len(items) if none was. Failures are counted and do not stop it.
 func (a *Applier) Apply(ctx context.Context, items []*decide.Item) (unfinished int) {
 	underWay, batches := semaphore.NewWeighted(maxWeight), sync.WaitGroup{}
 	begun := 0
@@ -158,7 +160,7 @@ func (a *Applier) do(ctx context.Context, batch []*decide.Item) {
 		case first.Account != nil, first.Then != nil && first.Then.Account != "":
 			a.deleteAccounts(ctx, batch)
 		case first.Then != nil && first.Then.Task != nil:
-			first.Err = a.enqueue(ctx, *first.Then.Task)
+			first.Err = a.enqueue(ctx, *first.Then)
 		case first.Then != nil:
 			a.deleteFollowing(ctx, batch)
 		default:

@@ -41,7 +41,7 @@ func (a *Applier) commit(ctx context.Context, group []*decide.Item) (*commit, er
 	if len(group) > 1 {
 		ctx = documents.AtMost(ctx, maxTogether)
 	}
-	c, err := a.send(ctx, len(group) > 1, group, func(ctx context.Context, tx *documents.Transaction) (*decide.Source, *commit, error) {
+	try := func(ctx context.Context, tx *documents.Transaction) (*decide.Source, *commit, error) {
 		src := a.In(tx, room)
 		outcomes, err := a.Decide(ctx, src, group)
 		c := &commit{outcomes: outcomes}
@@ -55,7 +55,8 @@ func (a *Applier) commit(ctx context.Context, group []*decide.Item) (*commit, er
 		}
 		c.todo = a.todoOf(group[0].Rule, changes)
 		return src, c, err
-	})
+	}
+	c, err := a.send(ctx, len(group) > 1, group, try)
 	if err != nil { // nothing is known but how much it held, if that was too much
 		c = &commit{}
 		if tooMuch, is := errors.AsType[*documents.TooMuchError](err); is {
@@ -65,9 +66,9 @@ func (a *Applier) commit(ctx context.Context, group []*decide.Item) (*commit, er
 	return c, err
 }
 
-// send commits what try returns for items, together with what that leaves in the log, and returns the attempt that counts. It calls
-// try again for each attempt, unless the log tells that an earlier one took effect, whose answer was lost. With once, it does not
-// retry after contention.
+// send commits what try returns for items, together with what that leaves in the log, and returns the attempt that counts. It
+// calls try again for each attempt, unless the log tells that an earlier one took effect, whose answer was lost. With once, it
+// does not retry after contention.
 func (a *Applier) send(
 	ctx context.Context, once bool, items []*decide.Item,
 	try func(context.Context, *documents.Transaction) (*decide.Source, *commit, error),
@@ -122,8 +123,9 @@ func (a *Applier) send(
 	return c, err
 }
 
-// record adds to a commit what is saved for undo: of each item its record, then the documents that its writes delete or change, as
-// they were. It reads the documents that nobody has read yet. Of an item of the bundle's own, a record would tell people nothing.
+// record adds to a commit what is saved for undo: of each item its record, then the documents that its writes delete or change,
+// as they were. It reads the documents that nobody has read yet. Of an item of the bundle's own, a record would tell people
+// nothing.
 func (a *Applier) record(ctx context.Context, src *decide.Source, items []*decide.Item, c *commit) error {
 	if !a.Saves {
 		return nil

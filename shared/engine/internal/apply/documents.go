@@ -159,8 +159,8 @@ func shrink(item *decide.Item, err error) bool {
 	return item.Room > 0
 }
 
-// moveOn takes an item on by what was decided about it, and reports whether it is judged once more. Otherwise its Err says what became
-// of it.
+// moveOn takes an item on by what was decided about it, and reports whether it is judged once more. Otherwise its Err says what
+// became of it.
 func (a *Applier) moveOn(ctx context.Context, item *decide.Item, o decide.Outcome) (again bool) {
 	wrote := o.Written && len(o.Change.Writes) > 0
 	moved := o.Change.Again && o.Change.From != item.From
@@ -193,7 +193,8 @@ func (a *Applier) moveOn(ctx context.Context, item *decide.Item, o decide.Outcom
 	return false
 }
 
-// stays returns why an item is not done: it is left half done if it changed between its commits, or if something keeps it by then.
+// stays returns why an item is not done: it is left half done if it changed between its commits, or if something keeps it by
+// then.
 func stays(item *decide.Item, err error) error {
 	var kept *decide.KeptError
 	if item.Begun && !item.Gone && (errors.Is(err, documents.ErrChanged) || errors.As(err, &kept)) {
@@ -211,8 +212,8 @@ func itemsOf(of *decide.Item, next []cleanup.Item) []*decide.Item {
 	return items
 }
 
-// doNext does the documents that follow from those of a group, and says why some are left to do. Of one that is judged again after
-// them, a failure does not stop the others as long as some succeed: it is the item's in the end.
+// doNext does the documents that follow from those of a group, and says why some are left to do. Of one that is judged again
+// after them, a failure does not stop the others as long as some succeed: it is the item's in the end.
 func (a *Applier) doNext(ctx context.Context, group []*decide.Item, c *commit) (left error) {
 	var all []*decide.Item
 	for i, o := range c.outcomes {

@@ -10,14 +10,13 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/objects"
-	"github.com/firesweep/firesweep/shared/tasks"
 )
 
 // maxNotices is how many warnings about one item a commit logs.
 const maxNotices = 20
 
-// follow does what follows a commit: what is outside of Firestore, then documents. What fails is its item's failure; where nothing but
-// the commit's Todo remembers it, that stays for the next run.
+// follow does what follows a commit: what is outside of Firestore, then documents. What fails is its item's failure; where
+// nothing but the commit's Todo remembers it, that stays for the next run.
 func (a *Applier) follow(ctx context.Context, group []*decide.Item, c *commit) {
 	var all []*decide.Item
 	for i, o := range c.outcomes {
@@ -68,8 +67,8 @@ func (a *Applier) doThen(ctx context.Context, all []*decide.Item) {
 	a.doAll(ctx, maxFollowUps, due)
 }
 
-// followUp does what follows one commit outside of Firestore, and commits the documents to write after that. An error says why what
-// only a Todo remembers is left to do.
+// followUp does what follows one commit outside of Firestore, and commits the documents to write after that. An error says why
+// what only a Todo remembers is left to do.
 func (a *Applier) followUp(ctx context.Context, all []*decide.Item) error {
 	a.doThen(ctx, all)
 	var then commit
@@ -122,9 +121,13 @@ func (a *Applier) followUp(ctx context.Context, all []*decide.Item) error {
 const NowHeader = "Firesweep-Now"
 
 // enqueue hands over a task, if there is time. The worker's now is this run's.
-func (a *Applier) enqueue(ctx context.Context, t tasks.Task) error {
+func (a *Applier) enqueue(ctx context.Context, f cleanup.FollowUp) error {
 	if err := a.Time.CheckTime(); err != nil {
 		return err
+	}
+	t := *f.Task
+	if f.Apart > 0 {
+		t.NotBefore = a.Run.Started.Add(time.Duration(a.apart.Add(1)-1) * f.Apart)
 	}
 	t.Headers = map[string]string{NowHeader: a.Report.Now.Format(time.RFC3339Nano)}
 	return a.Tasks.Enqueue(ctx, t)

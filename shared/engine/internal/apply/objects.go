@@ -41,7 +41,9 @@ type namedByDocuments struct {
 
 const namesLast = time.Minute
 
-func (n *namedByDocuments) latest(clock func() time.Time, read func() (func(string) bool, error)) (named func(string) bool, err error) {
+func (n *namedByDocuments) latest(
+	clock func() time.Time, read func() (func(string) bool, error),
+) (named func(string) bool, err error) {
 	asked := clock()
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -58,8 +60,8 @@ var errUnsent = errors.New("it was not deleted")
 // errBack says that a document is there whose absence is the reason for a deletion, or one that names the object.
 var errBack = fmt.Errorf("its document is back: %w", documents.ErrChanged)
 
-// deleteObjects deletes objects as they were found. It saves them for undo before it looks up again whose absence is the reason, so
-// that nothing comes between that look and the deletion.
+// deleteObjects deletes objects as they were found. It saves them for undo before it looks up again whose absence is the reason,
+// so that nothing comes between that look and the deletion.
 func (a *Applier) deleteObjects(ctx context.Context, all []*decide.Item) {
 	var records []undo.Record
 	items, places := map[string]int{}, make([]int, len(all))
@@ -91,10 +93,10 @@ func (a *Applier) deleteObjects(ctx context.Context, all []*decide.Item) {
 	a.stay(ctx, entry, stayed)
 }
 
-// deleteStillDue looks up again the documents whose absence is the reason, and deletes the objects whose documents are still absent.
-// An error says why none was sent.
+// deleteStillDue looks up again the documents whose absence is the reason, and deletes the objects whose documents are still
+// absent. An error says why none was sent.
 func (a *Applier) deleteStillDue(ctx context.Context, all []*decide.Item) error {
-	objects, err := a.Objects.Ahead(ctx, len(all))
+	objects, err := a.Objects.Reserve(ctx, len(all))
 	if err != nil {
 		return err
 	}
@@ -141,8 +143,8 @@ func (a *Applier) deleteStillDue(ctx context.Context, all []*decide.Item) error 
 	return nil
 }
 
-// missing returns which of the documents are missing whose absence is the reason for deletions, and the collections in which that is
-// unknown.
+// missing returns which of the documents are missing whose absence is the reason for deletions, and the collections in which that
+// is unknown.
 func (a *Applier) missing(ctx context.Context, all []*decide.Item) (missing map[documents.Ref]bool, failed map[string]error) {
 	ids := map[string][]string{} // by collection
 	missing, failed = map[documents.Ref]bool{}, map[string]error{}
@@ -163,8 +165,8 @@ func (a *Applier) missing(ctx context.Context, all []*decide.Item) (missing map[
 	return missing, failed
 }
 
-// certainlyThere reports whether what was to be deleted outside of Firestore is certainly not deleted, given what came of it. Without
-// an answer it may be.
+// certainlyThere reports whether what was to be deleted outside of Firestore is certainly not deleted, given what came of it.
+// Without an answer it may be.
 func certainlyThere(err error) bool {
 	var held *objects.HeldError
 	isOneOf := func(some ...error) bool {
@@ -180,8 +182,8 @@ const (
 	maxChunks  = 4
 )
 
-// deleteFollowing deletes the objects that items name, and those of the folders that they name, page by page. Those of several items
-// share entries. What became of them is in the Err of each; a failure of one object does not stop the others.
+// deleteFollowing deletes the objects that items name, and those of the folders that they name, page by page. Those of several
+// items share entries. What became of them is in the Err of each; a failure of one object does not stop the others.
 func (a *Applier) deleteFollowing(ctx context.Context, all []*decide.Item) {
 	next := make(map[*decide.Item]func() ([]objects.Object, error, bool), len(all))
 	for _, item := range all {
@@ -247,7 +249,8 @@ func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []
 		a.Skip(ctx, "object "+o.Name, reason)
 		return nil
 	}
-	object := cleanup.DeleteObject{Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}
+	d := objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}
+	object := cleanup.DeleteObject{Deletion: d}
 	if by.Then.Absent != (documents.Ref{}) {
 		object.Absent = []documents.Ref{by.Then.Absent}
 	}
@@ -263,15 +266,35 @@ func (a *Applier) failed(all []*decide.Item, err error) {
 	}
 }
 
+// mayDelete reports whether one more object may be deleted that an item leads to.
+func (a *Applier) mayDelete(by *decide.Item) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if by.Most == nil {
+		return true
+	}
+	*by.Most--
+	return *by.Most >= 0
+}
+
 // maxLooks is how often an object is looked at that changes before it is deleted: somebody would have to change it again and
 // again.
 const maxLooks = 3
 
-// deleteLed deletes objects that are still as they were found. It looks again at what has changed. What became of each is in the Err
-// of the item that leads there. An error says why no more can be deleted, such as [cleanup.ErrOutOfTime].
+// deleteLed deletes objects that are still as they were found. It looks again at what has changed. What became of each is in the
+// Err of the item that leads there. An error says why no more can be deleted, such as [cleanup.ErrOutOfTime].
 func (a *Applier) deleteLed(ctx context.Context, all []*decide.Item) error {
 	for range maxLooks {
-		if len(all) == 0 {
+		spent := false
+		for i, o := range all {
+			if spent = !a.mayDelete(o.Of); spent {
+				all = all[:i]
+				break
+			}
+		}
+		if len(all) == 0 && spent {
+			return cleanup.ErrOutOfTime
+		} else if len(all) == 0 {
 			return nil
 		}
 		if err := a.Time.CheckTime(); err != nil {
@@ -296,6 +319,9 @@ func (a *Applier) deleteLed(ctx context.Context, all []*decide.Item) error {
 				}
 			}
 			a.failed([]*decide.Item{by}, err)
+		}
+		if spent {
+			return cleanup.ErrOutOfTime
 		}
 		all = changed
 	}

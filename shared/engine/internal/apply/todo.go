@@ -11,8 +11,9 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 )
 
-// todoOf returns what is still to be done once changes by a rule are committed: what follows outside of Firestore that no document of
-// the application records, and the items that are judged next. Objects that differ in nothing but their names are one step.
+// todoOf returns what is still to be done once changes by a rule are committed: what follows outside of Firestore that no
+// document of the application records, and the items that are judged next. Objects that differ in nothing but their names are one
+// step.
 func (a *Applier) todoOf(rule cleanup.AnyRule, changes []cleanup.Change) runlog.Todo {
 	todo := runlog.Todo{Task: a.TaskID()}
 	var last cleanup.FollowUp
@@ -60,6 +61,9 @@ func (a *Applier) finish(ctx context.Context, item *decide.Item) error {
 	}
 	if then, err = a.StillAbsent(ctx, then); err != nil {
 		return err
+	}
+	for _, f := range then {
+		f.Most = item.Most
 	}
 	a.doThen(ctx, then)
 	for _, f := range then {

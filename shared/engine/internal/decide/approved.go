@@ -14,7 +14,8 @@ const (
 	KeptChanged    = "it was changed since the plan was approved"
 )
 
-// Approves reports whether the approved plan names an item, and whether that is as it was then. Without such a plan, both are true.
+// Approves reports whether the approved plan names an item, and whether that is as it was then. Without such a plan, both are
+// true.
 func (d *Decider) Approves(i *Item) (named, same bool) {
 	if d.Approved == nil {
 		return true, true

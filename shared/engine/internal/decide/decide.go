@@ -89,7 +89,7 @@ func load(ctx context.Context, src cleanup.Source, group []*Item) (
 	for i, w := range group {
 		doc, ok := found[w.Ref]
 		doc.Path, w.Gone = w.Ref.Path(), !ok
-		subjects[i] = cleanup.Subject{Document: doc, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.RoomLeft(), Nth: w.Nth}
+		subjects[i] = cleanup.Subject{Document: doc, Found: ok, From: w.From, Alone: len(group) == 1, Room: w.RoomLeft()}
 	}
 	if items, err = group[0].Rule.LoadAll(ctx, src, subjects); err != nil {
 		return nil, nil, asGroup(err)
@@ -97,14 +97,15 @@ func load(ctx context.Context, src cleanup.Source, group []*Item) (
 	return items, found, nil
 }
 
-// judged returns what loaded item i is judged as. Unless it is due as it was asked for, Err says why not. now is its document, the
-// zero one if there is none.
+// judged returns what loaded item i is judged as. Unless it is due as it was asked for, Err says why not. now is its document,
+// the zero one if there is none.
 func (d *Decider) judged(items cleanup.Loaded, i int, w *Item, now documents.Document) (o Outcome) {
 	judged, err := items.Judge(i, d.Run)
 	switch {
 	case err != nil:
 		o.Err = err
-	case d.Approved != nil && w.Version != "" && VersionAt(now.UpdateTime) != w.Version, w.Rule.DeletesAlone() && now.UpdateTime.IsZero():
+	case d.Approved != nil && w.Version != "" && VersionAt(now.UpdateTime) != w.Version,
+		w.Rule.DeletesAlone() && now.UpdateTime.IsZero():
 		o.Err = documents.ErrChanged
 	case judged.Kind != "" && d.KeptBy(w.Ref.Path()) != nil:
 		o.Err = d.KeptBy(w.Ref.Path())

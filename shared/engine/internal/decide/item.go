@@ -12,7 +12,8 @@ import (
 )
 
 // Item is one thing that a run does something to, from the plan to the report: a document, an object, an account, a task, or what
-// an earlier run left to do. The plan lists items; to do one may lead to further ones. Items of a plan do not depend on each other.
+// an earlier run left to do. The plan lists items; to do one may lead to further ones. Items of a plan do not depend on each
+// other.
 type Item struct {
 	Kind   string // what is done, the key under which the report counts it, e.g. "delete report"; empty: as it is judged
 	Target string // what it is done to, e.g. "reports/abc"
@@ -32,7 +33,7 @@ type Item struct {
 	Version string // tells whether the target is still what it was; empty: it may have changed
 	Preview        // where a preview has worked that out
 	Also    int    // how many actions more it counts as, for MAX_ACTIONS
-	Nth     int    // see [cleanup.Subject]
+	Most    *int   // objects that it and others that share this may still delete; nil: any number
 
 	State
 }
@@ -67,8 +68,8 @@ func (i *Item) Alike(other *Item) bool {
 	case i.Rule != nil:
 		return other.Rule != nil && i.Rule.Named() == other.Rule.Named()
 	case i.Then != nil:
-		return other.Then != nil && i.Then.Task == nil && other.Then.Task == nil && (i.Then.Account == "") == (other.Then.Account == "") &&
-			i.Then.Object.Folder == other.Then.Object.Folder
+		return other.Then != nil && i.Then.Task == nil && other.Then.Task == nil &&
+			(i.UID == "") == (other.UID == "") && i.Then.Object.Folder == other.Then.Object.Folder
 	case i.Object != nil:
 		return other.Object != nil
 	}

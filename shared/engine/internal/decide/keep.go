@@ -6,8 +6,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 )
 
-// A job's record lists what the job keeps: single items that an undo brought back, and what an operator says. A run reads the list
-// with its lease, and again while it looks whether it is to stop.
+// A job's record lists what the job keeps: single items that an undo brought back, and what an operator says. A run reads the
+// list with its lease, and again while it looks whether it is to stop.
 
 // A KeptError says that an item is kept because of something on the job's list.
 type KeptError struct{ Reason, Target string }
@@ -46,8 +46,8 @@ func (d *Decider) KeptBy(target string) *KeptError {
 	return nil
 }
 
-// Keeps returns why an item is kept: the list has it, what belongs to it, or a document that is deleted with an account; nil if none
-// of these.
+// Keeps returns why an item is kept: the list has it, what belongs to it, or a document that is deleted with an account; nil if
+// none of these.
 func (d *Decider) Keeps(i *Item) *KeptError {
 	if kept := d.KeptBy(i.Target); kept != nil || i.Account == nil || i.Account.Next == nil {
 		return kept

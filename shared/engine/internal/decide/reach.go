@@ -151,16 +151,12 @@ func Proposes(j cleanup.Job, i *Item) error {
 // CanHaveDone returns what reports whether a run of the job can have done what a record of its undo log says for an item, for as
 // many records as there are. Folders that a setting names are not known here, so any object counts as one of those.
 func CanHaveDone(j cleanup.Job) func(r undo.Record, item string) bool {
-	reaches, held := reaches(j), []func(undo.Object) bool(nil)
-	for _, r := range reaches {
-		for _, f := range r.Objects {
-			held = append(held, heldOnce(f))
-		}
-	}
+	reaches := reaches(j)
+	held := heldBy(reaches)
 	return func(record undo.Record, item string) bool {
 		switch {
 		case record.Object != nil:
-			return slices.ContainsFunc(held, func(once func(undo.Object) bool) bool { return once(*record.Object) })
+			return held(record.Object.Name)
 		case record.Account != nil && !isOf(*record.Account):
 			return false
 		case record.Account != nil && item == AccountTarget(record.Account.UID):
@@ -182,15 +178,11 @@ func CanHaveDone(j cleanup.Job) func(r undo.Record, item string) bool {
 
 // Covers returns what reports whether a job could delete or change what a record is of, or judges it.
 func Covers(j cleanup.Job) func(undo.Record) bool {
-	reaches, held := reaches(j), []func(undo.Object) bool(nil)
-	for _, r := range reaches {
-		for _, f := range r.Objects {
-			held = append(held, heldOnce(f))
-		}
-	}
+	reaches := reaches(j)
+	held := heldBy(reaches)
 	return func(record undo.Record) bool {
 		if record.Object != nil {
-			return slices.ContainsFunc(held, func(once func(undo.Object) bool) bool { return once(*record.Object) })
+			return held(record.Object.Name)
 		}
 		return slices.ContainsFunc(reaches, func(r cleanup.Reach) bool {
 			if record.Write == nil {
@@ -208,12 +200,19 @@ func isOf(deleted undo.Account) bool {
 	return err == nil && a.UID == deleted.UID
 }
 
-// heldOnce returns what reports whether an object can have been one of these, of any item.
-func heldOnce(f cleanup.Files) func(undo.Object) bool {
-	if f.Setting != nil {
-		return func(undo.Object) bool { return true }
+// heldBy returns what reports whether an object can have been one of those within reach, of any item.
+func heldBy(reaches []cleanup.Reach) func(name string) bool {
+	var below []*regexp.Regexp
+	for _, r := range reaches {
+		for _, f := range r.Objects {
+			if f.Setting != nil {
+				return func(string) bool { return true }
+			}
+			pattern := strings.ReplaceAll(regexp.QuoteMeta(f.Folder), regexp.QuoteMeta(idHole), "[^/]+")
+			below = append(below, regexp.MustCompile("^"+pattern+"(?s:.)"))
+		}
 	}
-	pattern := strings.ReplaceAll(regexp.QuoteMeta(f.Folder), regexp.QuoteMeta(idHole), "[^/]+")
-	below := regexp.MustCompile("^" + pattern + "(?s:.)")
-	return func(o undo.Object) bool { return below.MatchString(o.Name) }
+	return func(name string) bool {
+		return slices.ContainsFunc(below, func(r *regexp.Regexp) bool { return r.MatchString(name) })
+	}
 }

@@ -113,8 +113,8 @@ func (s *Source) First(ctx context.Context, q documents.Query, from documents.Cu
 	return s.first(ctx, q, from, limit)
 }
 
-// Children implements [cleanup.Source]. It takes one query for up to 30 of the parents' names, as long as the room lasts. A query for
-// several parents whose answer is cut off tells nothing about any of them, for it is in no order of theirs.
+// Children implements [cleanup.Source]. It takes one query for up to 30 of the parents' names, as long as the room lasts. A query
+// for several parents whose answer is cut off tells nothing about any of them, for it is in no order of theirs.
 func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []string) (map[string]cleanup.Belonging, error) {
 	left := cmp.Or(s.left, new(cleanup.MaxRoom))
 	all := make(map[string]cleanup.Belonging, len(parents))

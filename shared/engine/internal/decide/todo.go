@@ -16,9 +16,9 @@ import (
 	"github.com/firesweep/firesweep/shared/tasks"
 )
 
-// ReadTodo returns what an earlier run left to do: what follows outside of Firestore, and documents. It refuses, with [ErrForeign],
-// whatever no rule of the job asks for, and objects of another bucket, where their names may be other documents'; what it returns then
-// is for people to look at.
+// ReadTodo returns what an earlier run left to do: what follows outside of Firestore, and documents. It refuses, with
+// [ErrForeign], whatever no rule of the job asks for, and objects of another bucket, where their names may be other documents';
+// what it returns then is for people to look at.
 func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err error) {
 	stored, err := runlog.ReadTodo(doc)
 	if err != nil {
@@ -31,7 +31,8 @@ func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err erro
 	}
 	rules := rulesOf(d.Job)
 	refuse := func(what string) {
-		err = cmp.Or(err, fmt.Errorf("%s: %s is nothing that a rule of %s asks for: %w", doc.Path, what, d.Job.Name, cleanup.ErrForeign))
+		const text = "%s: %s is nothing that a rule of %s asks for: %w"
+		err = cmp.Or(err, fmt.Errorf(text, doc.Path, what, d.Job.Name, cleanup.ErrForeign))
 	}
 	for _, step := range stored.Steps {
 		of := &Item{Kind: FinishKind, Target: step.Absent.Path(), Reason: step.Absent.Path() + " is deleted"}
@@ -84,8 +85,8 @@ func (d *Decider) Skip(ctx context.Context, what, reason string) {
 	d.Logger.InfoContext(ctx, tell.Kept(what, reason))
 }
 
-// StillAbsent looks up the documents that led to some items, and returns those whose document does not exist. It counts and names the
-// others.
+// StillAbsent looks up the documents that led to some items, and returns those whose document does not exist. It counts and names
+// the others.
 func (d *Decider) StillAbsent(ctx context.Context, all []*Item) (still []*Item, err error) {
 	absent := make([]documents.Ref, len(all))
 	for n, i := range all {

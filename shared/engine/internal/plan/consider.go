@@ -14,18 +14,6 @@ import (
 	"github.com/firesweep/firesweep/shared/flow"
 )
 
-// Consider implements [cleanup.Plan].
-func (p *Planner) Consider(ctx context.Context, rule cleanup.AnyRule, found []documents.Document) error {
-	if len(found) == 0 {
-		return nil
-	}
-	consider, err := p.LoadAhead(ctx, rule, found)
-	if err != nil {
-		return err
-	}
-	return consider(ctx, func(documents.Document) error { return nil })
-}
-
 // LoadAhead implements [cleanup.Plan].
 func (p *Planner) LoadAhead(ctx context.Context, rule cleanup.AnyRule, found []documents.Document) (cleanup.Ahead, error) {
 	subjects := make([]cleanup.Subject, len(found))
@@ -66,7 +54,7 @@ func (p *Planner) consider(
 		case failures[i] != nil:
 			p.Fail(ctx, d.Path, "judge", failures[i])
 		case decisions[i].Kind == "":
-			p.KeepJudged(ctx, d.Path, decisions[i])
+			p.Keep(ctx, d.Path, decisions[i], 1)
 		default:
 			if err := p.propose(ctx, proposed[0]); err != nil {
 				return err
@@ -78,35 +66,6 @@ func (p *Planner) consider(
 		}
 	}
 	return nil
-}
-
-// KeepJudged implements [cleanup.Plan].
-func (p *Planner) KeepJudged(ctx context.Context, path string, d cleanup.Decision) {
-	if d.Notice != nil {
-		p.Notice(ctx, path, *d.Notice)
-	}
-	switch {
-	case d.Invalid:
-		p.KeepInvalid(ctx, path, d.Reason, 1)
-	case d.Reason != "" && p.Task != nil:
-		p.KeepNamed(ctx, path, d.Reason)
-	case d.Reason != "":
-		p.Keep(d.Reason, 1)
-	}
-}
-
-// ConsiderRefs implements [cleanup.Plan].
-func (p *Planner) ConsiderRefs(ctx context.Context, rule cleanup.AnyRule, refs ...documents.Ref) error {
-	found, err := p.ask.Decider.Source().Get(ctx, refs)
-	if err != nil {
-		return err
-	}
-	items := make([]documents.Document, len(refs))
-	for i, ref := range refs {
-		items[i] = found[ref]
-		items[i].Path = ref.Path()
-	}
-	return p.Consider(ctx, rule, items)
 }
 
 // ProposeItems implements [cleanup.Plan].
@@ -139,8 +98,7 @@ func (p *Planner) itemsOf(ctx context.Context, rule cleanup.AnyRule, due []clean
 			return nil, fmt.Errorf("rule %s would judge %s, %w", rule.Named(), d.Path, decide.ErrReach)
 		}
 		items[i] = decide.NewItem(nil, cleanup.Item{Rule: rule, Ref: d.Ref()})
-		items[i].Kind, items[i].Reason, items[i].Version, items[i].Nth = d.Kind, d.Reason, decide.VersionAt(d.UpdateTime), p.proposed
-		p.proposed++
+		items[i].Kind, items[i].Reason, items[i].Version = d.Kind, d.Reason, decide.VersionAt(d.UpdateTime)
 	}
 	if p.Report.DryRun {
 		if err := p.preview(ctx, rule, items); err != nil {
@@ -211,12 +169,8 @@ func (p *Planner) ConsiderAccounts(ctx context.Context, found []accounts.Account
 	c.Lookups = lookups
 	for i, d := range decisions {
 		target, before := decide.AccountTarget(found[i].UID), p.Size
-		switch {
-		case d.Invalid:
-			p.KeepInvalid(ctx, target, d.Reason, 1)
-			continue
-		case d.Kind == "":
-			p.Keep(d.Reason, 1)
+		if d.Kind == "" {
+			p.Keep(ctx, target, d, 1)
 			continue
 		}
 		item := &decide.Item{

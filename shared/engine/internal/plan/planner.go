@@ -68,9 +68,7 @@ type Planner struct {
 	section     *section   // the last of them, which is being planned
 	previewed   int        // actions of which a preview has worked out what goes with them
 	left        int        // actions that interrupted runs have left to do
-	proposed    int        // items of rules among the actions
 	remembered  proposed
-	named       int                    // documents read to name those that cannot be judged
 	pending     map[documents.Ref]bool // items that a Todo of an earlier run continues
 	counts      []func()               // what the counts that are under way come to
 }
@@ -159,6 +157,23 @@ func (p *Planner) Continue(checkpoint func(undone []documents.Ref) string) { p.N
 // Planned implements [cleanup.Plan].
 func (p *Planner) Planned() int { return p.Size - p.left }
 
+// Keep implements [cleanup.Plan].
+func (p *Planner) Keep(ctx context.Context, target string, d cleanup.Decision, n int) {
+	if d.Notice != nil {
+		p.Notice(ctx, target, *d.Notice)
+	}
+	switch {
+	case d.Reason == "" || n <= 0:
+	case p.Task != nil && !d.Invalid:
+		p.KeepNamed(ctx, target, d.Reason)
+	default:
+		p.Teller.Keep(d.Reason, n)
+		if d.Invalid {
+			p.Name(target, d.Reason, n)
+		}
+	}
+}
+
 // ProposeObject implements [cleanup.Plan].
 func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object cleanup.DeleteObject) error {
 	return p.propose(ctx, &decide.Item{Kind: kind, Target: p.ask.Decider.ObjectTarget(object.Name), Reason: reason, Object: &object,
@@ -169,7 +184,7 @@ func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object
 func (p *Planner) propose(ctx context.Context, i *decide.Item) error {
 	named, same := p.ask.Decider.Approves(i)
 	if !named {
-		p.Keep(decide.KeptUnapproved, 1)
+		p.Teller.Keep(decide.KeptUnapproved, 1)
 		return nil
 	}
 	if p.stays(ctx, i) {

@@ -3,7 +3,6 @@ package plan
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -106,28 +105,4 @@ func (p *Planner) drop(s *section) {
 	if i+1 == len(p.sections) { // out of time in it, the next run begins behind it, and comes back to it in its turn
 		p.checkpoints = append(p.checkpoints, checkpoint{s.first, s.Next})
 	}
-}
-
-// keptShare holds what is due of a collection against the safety limit on its share.
-func (p *Planner) keptShare(c cleanup.KeptCount, all, due int) {
-	if c.MaxDuePercent == 0 {
-		return
-	}
-	if c.Planned != nil {
-		due = c.Planned(due)
-	}
-	what := "documents of " + c.Due.Collection
-	if c.Only {
-		what += " that meet its conditions"
-	}
-	p.Count(cleanup.Count{Collection: what, Looked: all, Due: due, Percent: c.MaxDuePercent})
-}
-
-// shareUnknown fails the run where the share cannot be told, for then nobody knows whether the limit holds.
-func (p *Planner) shareUnknown(c cleanup.KeptCount) {
-	if c.MaxDuePercent == 0 || c.MaxDuePercent == 100 {
-		return
-	}
-	p.Count(cleanup.Count{Collection: c.Due.Collection, Unknown: fmt.Errorf("the documents of %s could not be counted, so it is unknown whether more than %d %% of them are due: "+
-		"if there are too many for Firestore to count, set maxDuePercent to 100 in the rule", c.Due.Collection, c.MaxDuePercent)})
 }

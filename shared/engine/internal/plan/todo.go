@@ -33,11 +33,16 @@ func (p *Planner) planTodos(ctx context.Context) error {
 			}
 		}
 	}
+	if p.left > 0 { // which is a pass by itself, so that it does not keep the job's own from beginning, nor they it
+		p.section = &section{first: len(p.Items)}
+		p.sections = append(p.sections, p.section)
+	}
 	return nil
 }
 
 // planTodo proposes what an earlier run left to do. Each object, account and item in it counts as an
-// action. Items that it continues are not proposed again.
+// action. Items that it continues are not proposed again. What is more than a run may do ends the plan: the next runs do the rest, for
+// nobody could make it less.
 func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	then, next, err := p.ask.Decider.ReadTodo(d)
 	i := &decide.Item{
@@ -58,10 +63,28 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	} else { // which the run fails with
 		i.Kept = err.Error()
 	}
+	most := p.ask.Limits.MaxActions - p.Size
+	tooMany := 1+i.Also > most && !p.ask.Limits.Lifted
+	if tooMany && p.Size > 0 {
+		return p.leaveTodos(ctx)
+	}
+	if tooMany {
+		i.Also, i.Most = most-1, &most
+	}
 	before := p.Size
 	err = p.propose(ctx, i)
 	p.left += p.Size - before
+	if err == nil && tooMany {
+		return p.leaveTodos(ctx)
+	}
 	return err
+}
+
+// leaveTodos ends a plan that holds as much of what interrupted runs left to do as a run may.
+func (p *Planner) leaveTodos(ctx context.Context) error {
+	p.Warn(ctx, fmt.Sprintf("interrupted runs left more to do than MAX_ACTIONS allows (%d): this run does some of it, the next runs the rest, "+
+		"before anything else", p.ask.Limits.MaxActions))
+	return cleanup.ErrOutOfTime
 }
 
 // countTodo returns as how many actions more than one a todo counts, without what the job keeps. It looks into folders, no further than

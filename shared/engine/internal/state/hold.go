@@ -61,8 +61,8 @@ func (h Hold) String() string {
 
 func quoted(text string) string { return fmt.Sprintf("%q", report.Clip(text, 200)) }
 
-// Hold holds the job. One that is held by hand, or by an undo of the same run, stays held as it is. Another undo's hold is replaced, for
-// that undo lets the job go on if it brings nothing back.
+// Hold holds the job. One that is held by hand, or by an undo of the same run, stays held as it is. Another undo's hold is
+// replaced, for that undo lets the job go on if it brings nothing back.
 func (s State) Hold(h Hold) State {
 	if s.Held == nil || s.Held.RunID != "" && s.Held.RunID != h.RunID {
 		s.Held = &h
@@ -123,8 +123,8 @@ const (
 	accountPrefix = "account "
 )
 
-// CheckKept returns an error unless a path names items that a job can keep: a document, what is below a document or a collection, an
-// object, a folder of objects, or an account.
+// CheckKept returns an error unless a path names items that a job can keep: a document, what is below a document or a
+// collection, an object, a folder of objects, or an account.
 func CheckKept(item string) error {
 	bucket, name, isObject := strings.Cut(strings.TrimPrefix(item, objectPrefix), "/")
 	switch {
@@ -194,7 +194,8 @@ func (k Keeps) In(collection string) (n int) {
 	return n
 }
 
-// above returns the documents that an item is below, and the collections or folders that it is in, these with a slash at their end.
+// above returns the documents that an item is below, and the collections or folders that it is in, these with a slash at their
+// end.
 func above(item string) (all []string) {
 	if strings.HasPrefix(item, accountPrefix) {
 		return nil

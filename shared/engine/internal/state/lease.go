@@ -79,7 +79,8 @@ func (s State) Acquire(a Ask) (State, error) {
 	return s, nil
 }
 
-// TooLong returns a [*TooLongError] if somebody holds the lease for longer than anybody may, clocks that differ included, else nil.
+// TooLong returns a [*TooLongError] if somebody holds the lease for longer than anybody may, clocks that differ included, else
+// nil.
 func (s State) TooLong(now time.Time, longest time.Duration) error {
 	if s.Holder != "" && s.Until.After(now.Add(longest+Margin)) {
 		return &TooLongError{LeasedError{s.Holder, s.Until}}

@@ -11,9 +11,10 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// The model tries random histories: scheduled runs, retries of the same schedule time, runs that are killed, answers that are lost,
-// clocks that differ, undos, orders to stop, rewinds and holds. What is due are the numbers 0 to 11; a checkpoint is a number. At each step
-// it checks what no history may break, and at the end, when nothing fails any more, that all that is due gets done.
+// The model tries random histories: scheduled runs, retries of the same schedule time, runs that are killed, answers that are
+// lost, clocks that differ, undos, orders to stop, rewinds and holds. What is due are the numbers 0 to 11; a checkpoint is a
+// number. At each step it checks what no history may break, and at the end, when nothing fails any more, that all that is due
+// gets done.
 
 const (
 	timeout = 5 * time.Minute
@@ -99,7 +100,7 @@ func (w *world) check() {
 			w.t.Fatalf("%s holds the lease, and the state says %q", a.id, w.s.Holder)
 		}
 	}
-	if w.s.Told() && !w.told[w.s.Holder] {
+	if w.s.IsStopping() && !w.told[w.s.Holder] {
 		w.t.Fatalf("%s is told to stop, and nobody told it", w.s.Holder)
 	}
 	if w.s.Holder == "" && w.s.Begun != nil {
@@ -126,7 +127,7 @@ func (w *world) step(a *actor, lost bool) bool {
 			a.next = "release"
 			return true
 		}
-		if w.s.Told() {
+		if w.s.IsStopping() {
 			a.at, a.plan, a.status, a.stopped = a.plan[0], nil, report.Partial, true
 			return true
 		}

@@ -1,7 +1,6 @@
-// Package state is what cleanupJobs/{job} says: who has the job's lease, whether the job is held, what it keeps, where its next run
-// begins, and how the last one ended.
-// Its transitions are pure: each takes a state and returns the next one, or says why not, and comes to the same when it is
-// repeated because its answer was lost. Only [Store] reads and writes.
+// Package state is what cleanupJobs/{job} says: who has the job's lease, whether the job is held, what it keeps, where its next
+// run begins, and how the last one ended. Its transitions are pure: each takes a state and returns the next one, or says why
+// not, and comes to the same when it is repeated because its answer was lost. Only [Store] reads and writes.
 package state
 
 import (
@@ -70,8 +69,8 @@ func (s State) Begins() string {
 	return s.Checkpoint
 }
 
-// Told reports whether the run that holds the lease is told to stop.
-func (s State) Told() bool { return s.Holder != "" && s.Stop == s.Holder }
+// IsStopping reports whether the run that holds the lease is told to stop.
+func (s State) IsStopping() bool { return s.Holder != "" && s.Stop == s.Holder }
 
 // Killed returns the report of a run that was killed, as whoever takes its lease over saves it; nil if none was. What the run did
 // is not known from it, but from the run's undo log.

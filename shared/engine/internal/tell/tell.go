@@ -73,7 +73,7 @@ func (t *Teller) Scanned(n int) {
 	t.Report.Scanned += n
 }
 
-// Keep implements [cleanup.Plan].
+// Keep counts what is kept for a reason.
 func (t *Teller) Keep(reason string, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,12 +84,6 @@ func (t *Teller) Keep(reason string, n int) {
 
 // Kept says why something is kept, in the one way in which the log does.
 func Kept(what, reason string) string { return what + ": kept, " + reason }
-
-// KeepInvalid implements [cleanup.Plan].
-func (t *Teller) KeepInvalid(_ context.Context, target, reason string, n int) {
-	t.Keep(reason, n)
-	t.Name(target, reason, n)
-}
 
 // Name names an item that cannot be judged, or a collection in which such items are, and counts n more of them.
 func (t *Teller) Name(target, reason string, n int) {

@@ -12,7 +12,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// accounts takes back the deletion of accounts. They come back with their ids and what the log knows of them; nobody knows their password.
+// accounts takes back the deletion of accounts. They come back with their ids and what the log knows of them; nobody knows
+// their password.
 func (u *undoing) accounts(ctx context.Context, deleted []undo.Account) error {
 	all := make([]accounts.Account, len(deleted))
 	for i, a := range deleted {
@@ -80,7 +81,8 @@ func (u *undoing) foreseen(ctx context.Context, all []accounts.Account) (map[str
 	return outcomes, nil
 }
 
-// taken says why an account does not come back beside others; empty: nothing stands in its way, and others may not come back beside it.
+// taken says why an account does not come back beside others; empty: nothing stands in its way, and others may not come back
+// beside it.
 func (u *undoing) taken(a accounts.Account, owners map[identifier][]string) string {
 	all := identifiersOf(a)
 	for _, id := range all {
@@ -144,8 +146,8 @@ func (u *undoing) importAccounts(ctx context.Context, missing []accounts.Account
 	return u.sharedNumbers(ctx, numbers, outcomes)
 }
 
-// sharedNumbers notes which of the accounts that came back have a phone number with which somebody has signed up meanwhile: it is all
-// that Authentication does not compare.
+// sharedNumbers notes which of the accounts that came back have a phone number with which somebody has signed up meanwhile: it
+// is all that Authentication does not compare.
 func (u *undoing) sharedNumbers(ctx context.Context, back []accounts.Account, outcomes map[string]Outcome) error {
 	_, owners, err := u.owners(ctx, back)
 	if err != nil {

@@ -160,30 +160,6 @@ func TestSignedUpMeanwhile(t *testing.T) {
 	}
 }
 
-// TestLostAnswerOfAnImport: the undo says what came back, although it was not told.
-func TestLostAnswerOfAnImport(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
-	calls := 0
-	w.onImport(t, func(send func() (map[int]string, error)) (map[int]string, error) {
-		refused, err := send()
-		if calls++; calls == 1 {
-			return nil, errors.New("connection reset")
-		}
-		return refused, err
-	})
-	outcomes, err := w.outcomes(t, report.RunID, apply)
-	if err != nil || calls != 2 || len(outcomes) != 3 {
-		t.Fatalf("%v after %d calls: %v", err, calls, outcomes)
-	}
-	for uid, o := range outcomes {
-		if o.Step != undo.Recreate || o.Why != "" {
-			t.Errorf("%s: %+v", uid, o)
-		}
-	}
-	enginetest.Want(t, "accounts", []string{"u0", "u1", "u2"}, w.Accounts(t))
-}
-
 // TestNoAnswerOfAnImport: an undo that gives up says that any may be back, and the next one finds out.
 func TestNoAnswerOfAnImport(t *testing.T) {
 	for _, made := range []bool{false, true} {

@@ -31,8 +31,8 @@ func (w world) attrs(t *testing.T, name string) *storage.ObjectAttrs {
 	return attrs
 }
 
-// TestVersionedBucket: what a run deleted is noncurrent there, and comes back as it was, also if the bucket's soft delete is off, and
-// the answer to that is lost. What had been overwritten before does not.
+// TestVersionedBucket: what a run deleted is noncurrent there, and comes back as it was, also if the bucket's soft delete is
+// off, and the answer to that is lost. What had been overwritten before does not.
 func TestVersionedBucket(t *testing.T) {
 	w := newWorld(t)
 	w.SetSoftDelete(t, 0)
@@ -66,8 +66,8 @@ func TestVersionedBucket(t *testing.T) {
 	}
 }
 
-// TestObjectsThatCannotComeBack: one whose key is gone, say, does not keep the others from coming back; who may not restore at all is
-// told so.
+// TestObjectsThatCannotComeBack: one whose key is gone, say, does not keep the others from coming back; who may not restore at
+// all is told so.
 func TestObjectsThatCannotComeBack(t *testing.T) {
 	for message, tt := range map[string]struct {
 		code  int
@@ -145,8 +145,9 @@ func TestFilesComeBackWithTheBucketsAccess(t *testing.T) {
 	}
 }
 
-// TestGoneBeforeTheRun: an object that somebody else deleted or overwrote before the run was to, which was killed then, does not come
-// back, nor does one of a folder. Clocks may differ by some seconds; of two versions within these, the last comes back.
+// TestGoneBeforeTheRun: an object that somebody else deleted or overwrote before the run was to, which was killed then, does
+// not come back, nor does one of a folder. Clocks may differ by some seconds; of two versions within these, the last comes
+// back.
 func TestGoneBeforeTheRun(t *testing.T) {
 	for after, want := range map[time.Duration]undo.Step{5 * time.Second: undo.Recreate, 20 * time.Second: undo.Nothing} {
 		w := newWorld(t)

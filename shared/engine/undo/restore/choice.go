@@ -8,7 +8,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// Where means the items that hold a value in a field of a document as it was, and the objects and accounts that are named after it.
+// Where means the items that hold a value in a field of a document as it was, and the objects and accounts that are named after
+// it.
 type Where struct{ Field, Value string }
 
 // match notes what [Where] means in the records of an entry.
@@ -21,8 +22,8 @@ func (u *undoing) match(records []undo.Record) {
 	delete(u.matched, "")
 }
 
-// chosen returns the records that are to be taken back, and items. The others are empty, so that each record stays in its place. Those
-// that no run of the job can have left are noted.
+// chosen returns the records that are to be taken back, and items. The others are empty, so that each record stays in its
+// place. Those that no run of the job can have left are noted.
 func (u *undoing) chosen(records []undo.Record) []undo.Record {
 	chosen := slices.Clone(records)
 	for i, r := range records {
@@ -45,16 +46,30 @@ func (u *undoing) chosen(records []undo.Record) []undo.Record {
 func (u *undoing) isChosen(target, item string) bool {
 	chosen := len(u.Only) == 0
 	for _, only := range u.Only {
-		if only == item || covers(only, target) {
+		if covers(only, target) || covers(only, item) {
 			chosen, u.named[only] = true, true
 		}
 	}
-	return chosen && (u.Where == nil || u.matched[item] || u.matched[target] || slices.Contains(parts(target), u.Where.Value))
+	return chosen && (u.Where == nil || u.isMatched(target) || u.isMatched(item) || slices.Contains(parts(target), u.Where.Value))
 }
 
-// covers reports whether a target is the one that was named, or in the folder of objects that was.
+// isMatched reports whether a document is one that Where means, or below one.
+func (u *undoing) isMatched(path string) bool {
+	for i := range len(path) + 1 {
+		if (i == len(path) || path[i] == '/') && u.matched[path[:i]] {
+			return true
+		}
+	}
+	return false
+}
+
+// covers reports whether a target is what was named, below the document that was, or in the collection or folder that was.
 func covers(named, target string) bool {
-	return target == named || strings.HasPrefix(named, "gs://") && strings.HasSuffix(named, "/") && strings.HasPrefix(target, named)
+	above, all := strings.CutSuffix(named, "/")
+	if all || !strings.HasPrefix(named, "gs://") {
+		return target == named || strings.HasPrefix(target, above+"/")
+	}
+	return target == named
 }
 
 // parts returns what an object or an account is named by.

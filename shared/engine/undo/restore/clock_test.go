@@ -11,8 +11,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
-// TestOperatorsClockIsOff: whatever the clock says where a run is taken back, the lease of the undo keeps runs out, that of a run keeps
-// the undo out, and one that has ended keeps nobody out.
+// TestOperatorsClockIsOff: whatever the clock says where a run is taken back, the lease of the undo keeps runs out, that of a
+// run keeps the undo out, and one that has ended keeps nobody out.
 func TestOperatorsClockIsOff(t *testing.T) {
 	for name, off := range map[string]time.Duration{"slow": -3 * time.Minute, "fast": 3 * time.Minute} {
 		t.Run(name, func(t *testing.T) {

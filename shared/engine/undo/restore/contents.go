@@ -11,8 +11,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// Contents hands over what a run's log holds, an entry at a time, in the order in which they were written, with how many of how many
-// entries were before. It only reads. The error is [ErrNoLog] where there is nothing.
+// Contents hands over what a run's log holds, an entry at a time, in the order in which they were written, with how many of how
+// many entries were before. It only reads. The error is [ErrNoLog] where there is nothing.
 func (p Project) Contents(ctx context.Context, runID string, each func(done, total int, records []undo.Record) error) error {
 	all, err := p.doneBy(ctx, runID)
 	if err != nil {

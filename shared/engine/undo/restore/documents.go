@@ -117,8 +117,8 @@ func onlyWith(path string) string {
 	return "it comes back only together with " + path + ", which stays as it is"
 }
 
-// decide returns what is to be done to the documents of a part. If one that the run deleted cannot come back, nothing of its item does. If
-// one cannot that the run overwrote, what it created stays: that may be the only copy.
+// decide returns what is to be done to the documents of a part. If one that the run deleted cannot come back, nothing of its
+// item does. If one cannot that the run overwrote, what it created stays: that may be the only copy.
 func (u *undoing) decide(p part, now map[string]documents.Original) []Outcome {
 	u.telling.Lock()
 	defer u.telling.Unlock()
@@ -166,8 +166,8 @@ type ready struct {
 	writes   []*firestorepb.Write
 }
 
-// takeBack reads the documents as they are now and takes back what can be taken back. What somebody else writes meanwhile, and what
-// Firestore could not write, is left to look at again: the error is [retry.Transient] then.
+// takeBack reads the documents as they are now and takes back what can be taken back. What somebody else writes meanwhile, and
+// what Firestore could not write, is left to look at again: the error is [retry.Transient] then.
 func (s *someParts) takeBack(ctx context.Context) error {
 	now, err := s.current(ctx, s.parts)
 	if err != nil {

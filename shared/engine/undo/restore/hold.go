@@ -17,8 +17,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// What comes back would be due again, perhaps by another job. So an undo holds every job that could delete or change it again, before
-// the first thing is back. An undo of a part lets the jobs go on, but has them keep what comes back.
+// What comes back would be due again, perhaps by another job. So an undo holds every job that could delete or change it again,
+// before the first thing is back. An undo of a part lets the jobs go on, but has them keep what comes back.
 
 // ErrMany says that a part of a run is more than jobs keep.
 var ErrMany = errors.New("it is too much to keep by name: take back all of the run, which holds the jobs")
@@ -27,14 +27,7 @@ var ErrMany = errors.New("it is too much to keep by name: take back all of the r
 type touched struct {
 	by     map[string]bool     // the jobs that can delete or change some of it
 	shared bool                // some of it is an object or an account, which the jobs of each database are about
-	items  []toKeep            // of an undo of a part
-	with   map[string][]string // by the path of one of these, what was done for it
-}
-
-// toKeep is an item that comes back, and the jobs that can delete or change it.
-type toKeep struct {
-	path string
-	jobs []string
+	with   map[string][]string // of an undo of a part, by what comes back, what was done for it
 }
 
 func (u *undoing) newTouched() *touched {
@@ -48,34 +41,20 @@ func (u *undoing) touch(t *touched, records []undo.Record) {
 		if r.Item != "" || target == "" || r.Write != nil && r.Write.Sent {
 			continue
 		}
-		jobs := []string{u.job}
 		for job, covers := range u.covers {
-			if job != u.job && covers(r) {
-				jobs = append(jobs, job)
-			}
-		}
-		for _, job := range jobs {
-			t.by[job] = true
+			t.by[job] = t.by[job] || covers(r)
 		}
 		t.shared = t.shared || r.Write == nil
-		if !u.partial() {
+		if !u.partial() || len(t.with) > state.MaxKept {
 			continue
 		}
 		if r.Deletes() {
-			t.keep(target, target, jobs)
+			t.with[target] = append(t.with[target], target)
 		}
 		if item := undo.ItemOf(records, i); item != "" && u.isChosen(item, item) {
-			t.keep(item, target, jobs)
+			t.with[item] = append(t.with[item], target)
 		}
 	}
-}
-
-// keep notes an item that comes back, for which something was done to a target.
-func (t *touched) keep(path, target string, jobs []string) {
-	if t.with[path] == nil && len(t.items) <= state.MaxKept {
-		t.items = append(t.items, toKeep{path, jobs})
-	}
-	t.with[path] = append(t.with[path], target)
 }
 
 // place is the record of a job in a database.
@@ -94,10 +73,8 @@ func (u *undoing) everywhere(ctx context.Context, t *touched, f func(ctx context
 		return err
 	}
 	others := *t
-	others.items = slices.DeleteFunc(slices.Clone(t.items), func(one toKeep) bool { return !isShared(one.path) })
-	if u.partial() && len(others.items) == 0 {
-		return nil
-	}
+	others.with = maps.Clone(t.with)
+	maps.DeleteFunc(others.with, func(path string, _ []string) bool { return !isShared(path) })
 	return u.Elsewhere(func(other Project) error { return call(other, &others) })
 }
 
@@ -105,7 +82,8 @@ func isShared(path string) bool {
 	return strings.HasPrefix(path, "gs://") || strings.HasPrefix(path, decide.AccountTarget(""))
 }
 
-// jobs returns the given jobs, and those that have a record in the database although nobody here knows them: of another checkout, say.
+// jobs returns the given jobs, and those that have a record in the database although nobody here knows them: of another
+// checkout, say.
 func (p Project) jobs(ctx context.Context, some map[string]bool, known map[string]cleanup.Job) ([]string, error) {
 	records, err := p.all(ctx, documents.Query{Collection: collections.Jobs, Select: documents.NameOnly})
 	if err != nil {
@@ -117,39 +95,34 @@ func (p Project) jobs(ctx context.Context, some map[string]bool, known map[strin
 			all[d.ID()] = true
 		}
 	}
+	maps.DeleteFunc(all, func(_ string, touches bool) bool { return !touches })
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
 // hold holds the jobs, or has them keep what comes back.
 func (u *undoing) hold(ctx context.Context, in Project, t *touched, jobs []string) error {
 	const why = "it came back by undoing a run"
-	if len(t.items) > state.MaxKept {
-		return ErrMany
-	}
 	hold := state.Hold{At: u.Clock().UTC().Truncate(time.Microsecond), By: u.By, Why: why, RunID: u.runID}
+	var kept []state.Kept
+	for _, path := range slices.Sorted(maps.Keys(t.with)) {
+		kept = append(kept, state.Kept{Path: path, At: hold.At, By: hold.By, Why: hold.Why, RunID: hold.RunID})
+	}
 	for _, job := range jobs {
 		if err := u.stillOurs(ctx); err != nil {
 			return err
 		}
-		var kept []state.Kept
-		for _, one := range t.items {
-			if _, known := u.Jobs[job]; !known || slices.Contains(one.jobs, job) {
-				kept = append(kept, state.Kept{Path: one.path, At: hold.At, By: hold.By, Why: hold.Why, RunID: hold.RunID})
-			}
-		}
 		at, ours := place{in.Config.Database, job}, []string(nil)
 		err := in.change(ctx, job, func(s state.State) (after state.State, err error) {
 			if !u.partial() {
-				u.again = u.again || s.Held != nil && s.Held.RunID == u.runID
 				after := s.Hold(hold)
-				if before := s.Held; *after.Held == hold {
+				if before := s.Held; *after.Held == hold && (before == nil || *before != hold) { // or else an answer was lost
 					u.held[at] = before
 				}
 				return after.Rewind(), nil // what comes back may lie before its checkpoint
 			}
+			ours = nil
 			for _, one := range kept {
-				there := slices.IndexFunc(s.Keep, func(k state.Kept) bool { return k.Path == one.Path })
-				if u.again = u.again || there >= 0 && s.Keep[there].RunID == u.runID; there < 0 {
+				if !slices.ContainsFunc(s.Keep, func(k state.Kept) bool { return k.Path == one.Path }) {
 					ours = append(ours, one.Path)
 				}
 			}
@@ -199,8 +172,8 @@ func (p Project) change(ctx context.Context, job string, f func(state.State) (st
 	return err
 }
 
-// othersFree returns [ErrUnderWay] if a run of a job is under way that may have begun before the job was held. An undo of another job's run is
-// no such run.
+// othersFree returns [ErrUnderWay] if a run of a job is under way that may have begun before the job was held. An undo of
+// another job's run is no such run.
 func (u *undoing) othersFree(ctx context.Context, in Project, _ *touched, jobs []string) error {
 	for _, job := range jobs {
 		s, now, err := in.store(job).Read(ctx)

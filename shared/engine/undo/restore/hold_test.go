@@ -50,8 +50,8 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestNothingCameBack: an undo that brings nothing back lets go what it held, and nobody else's hold. So does one of a part with what
-// did not come back.
+// TestNothingCameBack: an undo that brings nothing back lets go what it held, and nobody else's hold. So does one of a part
+// with what did not come back.
 func TestNothingCameBack(t *testing.T) {
 	w := newWorld(t)
 	rep := w.run(t)
@@ -85,9 +85,11 @@ func TestTooManyToKeep(t *testing.T) {
 		return fmt.Sprintf("drafts/d%04d", i), map[string]any{"name": "x"}
 	})
 	rep := w.run(t)
-	o := restore.Options{Apply: true, Where: &restore.Where{Field: "name", Value: "x"}}
-	if err := w.restorer.Undo(t.Context(), rep.RunID, o, deaf); !errors.Is(err, restore.ErrMany) || len(w.Documents(t, "drafts")) != 0 {
-		t.Errorf("%v, %d drafts", err, len(w.Documents(t, "drafts")))
+	for _, apply := range []bool{false, true} {
+		o := restore.Options{Apply: apply, Where: &restore.Where{Field: "name", Value: "x"}}
+		if err := w.restorer.Undo(t.Context(), rep.RunID, o, deaf); !errors.Is(err, restore.ErrMany) || len(w.Documents(t, "drafts")) != 0 {
+			t.Errorf("%v, %d drafts", err, len(w.Documents(t, "drafts")))
+		}
 	}
 	w.keeps(t)
 }
@@ -134,8 +136,8 @@ func TestRecordThatNobodyCanRead(t *testing.T) {
 	}
 }
 
-// TestKilledUndo ends an undo before and after each commit. Before what the run has left to do is forgotten, all jobs are held; before
-// anything is back, it is forgotten. What is back stays. Done again, the undo goes on.
+// TestKilledUndo ends an undo before and after each commit. Before what the run has left to do is forgotten, all jobs are held;
+// before anything is back, it is forgotten. What is back stays. Done again, the undo goes on.
 func TestKilledUndo(t *testing.T) {
 	ended := false
 	for n := int32(1); !ended; n++ {

@@ -46,8 +46,8 @@ func TestTwoUndosOfARun(t *testing.T) {
 	}
 }
 
-// TestOtherDatabases: files and accounts are those of all of a project's databases, whose jobs are held for them too, or keep them. None
-// of these may be under way.
+// TestOtherDatabases: files and accounts are those of all of a project's databases, whose jobs are held for them too, or keep
+// them. None of these may be under way.
 func TestOtherDatabases(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/flow"
@@ -52,8 +53,8 @@ func (u *undoing) eachEntry(ctx context.Context, f func(entry) error) error {
 	})
 }
 
-// survey goes through the log before anything is taken back: a document that several commits wrote to is taken back when the last of
-// them has been read, and nothing may come back before the jobs are held. It returns what may come back. While a run is
+// survey goes through the log before anything is taken back: a document that several commits wrote to is taken back when the
+// last of them has been read, and nothing may come back before the jobs are held. It returns what may come back. While a run is
 // under way, its log grows: this is called when none is any more.
 func (u *undoing) survey(ctx context.Context) (t *touched, err error) {
 	t = u.newTouched()
@@ -82,6 +83,9 @@ func (u *undoing) survey(ctx context.Context) (t *touched, err error) {
 		}
 		return nil
 	})
+	if err == nil && len(t.with) > state.MaxKept {
+		err = ErrMany
+	}
 	for _, target := range u.Only {
 		if err == nil && !u.named[target] {
 			err = fmt.Errorf("%s: %w", target, ErrNotInLog)
@@ -124,8 +128,8 @@ func (u *undoing) eachPart(ctx context.Context, f func(entry, []part) error) err
 	})
 }
 
-// takeBack goes through the log and takes back what it has. Before, it looks at the documents of items that several commits changed: the
-// last may tell why the first must stay.
+// takeBack goes through the log and takes back what it has. Before, it looks at the documents of items that several commits
+// changed: the last may tell why the first must stay.
 func (u *undoing) takeBack(ctx context.Context) error {
 	if len(u.several) > 0 {
 		err := u.eachPart(ctx, func(_ entry, parts []part) error {

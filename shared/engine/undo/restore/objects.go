@@ -53,8 +53,8 @@ func (u *undoing) generation(ctx context.Context, o undo.Object, at time.Time) e
 	return u.restore(ctx, attrs)
 }
 
-// gone returns when an object was no longer live: when it became noncurrent, in a bucket with versioning, or soft-deleted. It is zero
-// of one that is live.
+// gone returns when an object was no longer live: when it became noncurrent, in a bucket with versioning, or soft-deleted. It
+// is zero of one that is live.
 func gone(attrs *storage.ObjectAttrs) time.Time {
 	if !attrs.Deleted.IsZero() {
 		return attrs.Deleted
@@ -128,8 +128,8 @@ func (u *undoing) restored(ctx context.Context, attrs *storage.ObjectAttrs) (Out
 	return Outcome{Step: undo.Recreate}, nil
 }
 
-// refusesOne reports whether Cloud Storage refuses to restore an object because of itself, such as for the key that it is encrypted
-// with, and others may come back.
+// refusesOne reports whether Cloud Storage refuses to restore an object because of itself, such as for the key that it is
+// encrypted with, and others may come back.
 func refusesOne(refusal *googleapi.Error) bool {
 	switch refusal.Code {
 	case http.StatusBadRequest, http.StatusNotFound:

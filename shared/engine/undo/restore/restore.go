@@ -1,9 +1,9 @@
-// Package restore takes back what a run deleted or changed, from the run's undo log. It works with the credentials of whoever calls
-// it; no function needs its rights.
+// Package restore takes back what a run deleted or changed, from the run's undo log. It works with the credentials of whoever
+// calls it; no function needs its rights.
 //
 // log.go reads the log and choice.go says what of it is meant; documents.go, objects.go and accounts.go take back what each
-// kind of thing needs. lease.go keeps runs out meanwhile, hold.go holds the jobs that could delete it again, and undone.go notes what was
-// done.
+// kind of thing needs. lease.go keeps runs out meanwhile, hold.go holds the jobs that could delete it again, and undone.go
+// notes what was done.
 package restore
 
 import (
@@ -18,6 +18,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
+
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -76,9 +77,9 @@ var (
 	ErrNoLog      = errors.New("the undo log has nothing of it: it is older than UNDO_DAYS, UNDO_DAYS was 0, or it changed nothing")
 )
 
-// Undo takes back a run, or says what would be. Each outcome is handed to each, one at a time in no order; its error ends it. What somebody has
-// changed since is left as it is. What no run of the job can have done is left out, and [ErrRefused] in the end. It can be
-// repeated: what is as it was before the run stays so.
+// Undo takes back a run, or says what would be. Each outcome is handed to each, one at a time in no order; its error ends it.
+// What somebody has changed since is left as it is. What no run of the job can have done is left out, and [ErrRefused] in the
+// end. It can be repeated: what is as it was before the run stays so.
 func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Outcome) error) error {
 	job, err := p.jobOf(ctx, runID, o.WithoutReport)
 	if err != nil && !errors.Is(err, ErrNoReport) {
@@ -144,7 +145,6 @@ type undoing struct {
 	came       map[string]bool                   // these
 	same       int                               // things that are as they were
 	began      bool                              // something may be back
-	again      bool                              // an earlier undo of the run has held a job, or had it keep something
 	held       map[place]*state.Hold             // the jobs that this call holds, and who held them before; nil: nobody
 	kept       map[place][]string                // what it has them keep, and nobody before
 	covers     map[string]func(undo.Record) bool // by job: whether it could delete or change again what a record is of

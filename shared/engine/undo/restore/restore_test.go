@@ -22,11 +22,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -180,8 +178,8 @@ func (w world) keeps(t *testing.T, want ...string) {
 	enginetest.Want(t, "kept", want, kept["testJob"])
 }
 
-// TestConflicts: what somebody has done since stays as it is and is said, and with a document what was deleted with it; the rest comes
-// back.
+// TestConflicts: what somebody has done since stays as it is and is said, and with a document what was deleted with it; the
+// rest comes back.
 func TestConflicts(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -232,7 +230,8 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestNumberedIDs: Firestore shows Datastore's numbers as ids that it else reserves; documents of such ids come back, and the rest.
+// TestNumberedIDs: Firestore shows Datastore's numbers as ids that it else reserves; documents of such ids come back, and the
+// rest.
 func TestNumberedIDs(t *testing.T) {
 	w := newWorld(t)
 	for _, collection := range []string{"users", "friends", "drafts"} {
@@ -244,23 +243,6 @@ func TestNumberedIDs(t *testing.T) {
 			t.Errorf("%s is not back: %v", path, steps)
 		}
 	}
-}
-
-// TestLostAnswer: that an object is back already, because the answer of the call that restored it was lost, is no conflict.
-func TestLostAnswer(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
-	bucket, err := objects.Open(t.Context(), objects.Bucket{Name: w.Bucket, EmulatorHost: strings.TrimPrefix(w.Environment[backends.StorageHost], "http://")},
-		func(base http.RoundTripper) http.RoundTripper { return &losing{base: base, of: "/restore"} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.restorer.Bucket = bucket.Handle()
-	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
-	if len(steps[undo.Conflict]) > 0 || !slices.Contains(steps[undo.Recreate], "gs://bucket/orphan") || len(steps[undo.Recreate]) != 13 {
-		t.Error(steps, why)
-	}
-	enginetest.Want(t, "objects", []string{"orphan", "users/u0/a.png", "users/u1/a.png", "users/u2/a.png"}, w.Objects(t))
 }
 
 // losing loses the answer of the first call to restore an object.
@@ -279,8 +261,8 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// TestUndoneByOneThatWasKilled: what an undo has brought back that ended before it noted that, or with an error, is noted when it is done
-// again; once it is, nothing more is.
+// TestUndoneByOneThatWasKilled: what an undo has brought back that ended before it noted that, or with an error, is noted when
+// it is done again; once it is, nothing more is.
 func TestUndoneByOneThatWasKilled(t *testing.T) {
 	w := newWorld(t)
 	rep := w.run(t)
@@ -317,7 +299,8 @@ func TestUndoneByOneThatWasKilled(t *testing.T) {
 	enginetest.Want(t, "noted anew", first, noted())
 }
 
-// TestOnly takes back an item that is named whole, and something of an item by itself. The job goes on, and keeps these and nothing else.
+// TestOnly takes back an item that is named whole, and something of an item by itself. The job goes on, and keeps these and
+// nothing else.
 func TestOnly(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -428,36 +411,8 @@ func (w world) lease(t *testing.T, holder string, length time.Duration) {
 	w.Set(t, "cleanupJobs/testJob", record)
 }
 
-// TestRefusedWrite: what Firestore refuses ends the undo, and is not passed over in silence.
-func TestRefusedWrite(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
-	refuse := func(_ context.Context, _ string, request any) error {
-		if commit, ok := request.(*firestorepb.CommitRequest); ok && strings.Contains(commit.String(), "/drafts/") {
-			return status.Error(codes.PermissionDenied, "no")
-		}
-		return nil
-	}
-	c, err := documents.Open(t.Context(), documents.Database{
-		Project: w.ID, ID: "(default)", EmulatorHost: w.Environment["FIRESTORE_EMULATOR_HOST"]}, wire.Before(refuse)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	p := w.restorer
-	p.DB = c.Writer(pace.NewRate())
-	err = p.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
-	if status.Code(err) != codes.PermissionDenied {
-		t.Errorf("%v, want that permission was denied", err)
-	}
-}
-
-// TestTooLargeToComeBack: what Firestore refuses is told, and what belongs to it, and the rest comes back, whether it refuses a write or
-// the request.
+// TestTooLargeToComeBack: what Firestore refuses is told, and what belongs to it, and the rest comes back, whether it refuses a
+// write or the request.
 func TestTooLargeToComeBack(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		w := newWorld(t)
@@ -518,7 +473,8 @@ func TestManyAtOnce(t *testing.T) {
 	enginetest.Want(t, "told", 4+n+5*n+3+3*4+3, len(told)) // objects, drafts, of each user four documents, accounts
 }
 
-// TestObjectsThatAreNotThere: what the bucket has let go is said of each object, of folders too, and what was uploaded in its place.
+// TestObjectsThatAreNotThere: what the bucket has let go is said of each object, of folders too, and what was uploaded in its
+// place.
 func TestObjectsThatAreNotThere(t *testing.T) {
 	w := newWorld(t)
 	w.SetSoftDelete(t, 0)
@@ -574,8 +530,8 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 	}
 }
 
-// TestUnfinished: what a run that was killed has left to do is not done any more once the run is taken back. A part of it cannot be
-// taken back before the rest is done.
+// TestUnfinished: what a run that was killed has left to do is not done any more once the run is taken back. A part of it
+// cannot be taken back before the rest is done.
 func TestUnfinished(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -591,8 +547,8 @@ func TestUnfinished(t *testing.T) {
 	enginetest.Want(t, "todos", []string{"another-000001"}, slices.Sorted(maps.Keys(w.Documents(t, "cleanupJobs/testJob/cleanupTodo"))))
 }
 
-// TestLeftToDo: an undo that ends before anything comes back leaves the run what it has to do; one that ends later says that it is
-// not done any more.
+// TestLeftToDo: an undo that ends before anything comes back leaves the run what it has to do; one that ends later says that it
+// is not done any more.
 func TestLeftToDo(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -621,7 +577,8 @@ func TestLeftToDo(t *testing.T) {
 	}
 }
 
-// TestAnotherBucket: in a bucket that the run did not work on, its files would be lost, or what somebody else deleted would come back.
+// TestAnotherBucket: in a bucket that the run did not work on, its files would be lost, or what somebody else deleted would
+// come back.
 func TestAnotherBucket(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -670,8 +627,8 @@ func TestAnotherJobIsUnderWay(t *testing.T) {
 	w.undo(t, report.RunID, restore.Options{Apply: true})
 }
 
-// TestRacedThingsStayAsTheyAre: an object that changed right before its deletion, or a document that is not due any more, was not deleted,
-// so an undo neither brings back what was overwritten nor lists it.
+// TestRacedThingsStayAsTheyAre: an object that changed right before its deletion, or a document that is not due any more, was
+// not deleted, so an undo neither brings back what was overwritten nor lists it.
 func TestRacedThingsStayAsTheyAre(t *testing.T) {
 	w := newWorld(t)
 	w.Hooks.BeforeApply = func() {
@@ -729,7 +686,8 @@ func TestObjectsThatTheRunLeft(t *testing.T) {
 	}
 }
 
-// TestDeletedTwice: a document that two calls of a run deleted, for somebody wrote it anew between, comes back as the second found it.
+// TestDeletedTwice: a document that two calls of a run deleted, for somebody wrote it anew between, comes back as the second
+// found it.
 func TestDeletedTwice(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -761,8 +719,8 @@ func (w world) stayed(t *testing.T, runID, name string) {
 	}
 }
 
-// TestStayed: what an entry says to have stayed does not come back if its owner deleted it later; it does if another entry says that it
-// was deleted. So do what was left to do and what a pass proposes anew, in either order.
+// TestStayed: what an entry says to have stayed does not come back if its owner deleted it later; it does if another entry says
+// that it was deleted. So do what was left to do and what a pass proposes anew, in either order.
 func TestStayed(t *testing.T) {
 	for _, which := range []string{"neither", "first", "second", "both"} {
 		w := newWorld(t)
@@ -806,7 +764,8 @@ func soon(t *testing.T, done <-chan struct{}) {
 	}
 }
 
-// TestFoundAnewWhileItIsDone: a file that an entry of what was left to do deletes, and the same call's pass then finds gone, comes back.
+// TestFoundAnewWhileItIsDone: a file that an entry of what was left to do deletes, and the same call's pass then finds gone,
+// comes back.
 func TestFoundAnewWhileItIsDone(t *testing.T) {
 	w := newWorld(t)
 	const name = "users/gone/a.png"
@@ -847,8 +806,8 @@ func TestFoundAnewWhileItIsDone(t *testing.T) {
 	enginetest.Want(t, "back", true, slices.Contains(w.Objects(t), name))
 }
 
-// TestDeletedByTwoRules: a document that one rule deletes along with another, and a second rule by itself, is deleted once, by whichever
-// commit comes first, and comes back.
+// TestDeletedByTwoRules: a document that one rule deletes along with another, and a second rule by itself, is deleted once, by
+// whichever commit comes first, and comes back.
 func TestDeletedByTwoRules(t *testing.T) {
 	for range 3 {
 		w := newWorld(t)
@@ -881,8 +840,8 @@ func update(field string, value any) []firestore.Update {
 	return []firestore.Update{{Path: field, Value: value}}
 }
 
-// TestOrderOfTheLog: records are taken back from the last to the first, by when each was written. That an entry is changed later, as by a
-// move to another database, changes nothing.
+// TestOrderOfTheLog: records are taken back from the last to the first, by when each was written. That an entry is changed
+// later, as by a move to another database, changes nothing.
 func TestOrderOfTheLog(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -906,8 +865,8 @@ func TestOrderOfTheLog(t *testing.T) {
 	enginetest.Want(t, "count", any(int64(10)), w.Documents(t, "friends")["z"]["count"])
 }
 
-// TestForgedRecords: whatever somebody writes to the undo log, an undo with an operator's rights writes nothing that no run of the job
-// can have done. It says what it left out, and the rest comes back.
+// TestForgedRecords: whatever somebody writes to the undo log, an undo with an operator's rights writes nothing that no run of
+// the job can have done. It says what it left out, and the rest comes back.
 func TestForgedRecords(t *testing.T) {
 	admin := undo.Fields{"role": {ValueType: &firestorepb.Value_StringValue{StringValue: "admin"}}}
 	deleted := func(path string) undo.Record {
@@ -980,8 +939,8 @@ func TestForgedRecords(t *testing.T) {
 	}
 }
 
-// TestForgedAccounts: an account comes back only as the one that the run deleted, for an item that leads to it. What somebody else
-// wrote of accounts is told, and all that can be signed in by is shown.
+// TestForgedAccounts: an account comes back only as the one that the run deleted, for an item that leads to it. What somebody
+// else wrote of accounts is told, and all that can be signed in by is shown.
 func TestForgedAccounts(t *testing.T) {
 	const boss = `"email":"boss@corp.example","emailVerified":true,"claims":{"admin":true},"providers":[{"id":"google.com","uid":"attackers"}]}`
 	forged := map[string]undo.Record{ // by the item that they are said to belong to
@@ -1046,8 +1005,8 @@ func TestForgedAccounts(t *testing.T) {
 	enginetest.Want(t, "accounts", []string{"u0", "u1", "u2", "y"}, w.Accounts(t))
 }
 
-// TestDamagedLog: an entry that somebody damaged or added ends an undo before it changes anything, for nobody knows what it told. The
-// error names it; without it, the rest comes back.
+// TestDamagedLog: an entry that somebody damaged or added ends an undo before it changes anything, for nobody knows what it
+// told. The error names it; without it, the rest comes back.
 func TestDamagedLog(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
@@ -1086,8 +1045,8 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
-// TestForgedRuns: an undo log alone makes no run. A run needs its report, which must be of its job, and nothing is written for a job
-// that deletes no accounts.
+// TestForgedRuns: an undo log alone makes no run. A run needs its report, which must be of its job, and nothing is written for
+// a job that deletes no accounts.
 func TestForgedRuns(t *testing.T) {
 	w := newWorld(t)
 	packed, err := runlog.Pack([]undo.Record{{Account: &undo.Account{UID: "attacker", Data: `{"localId":"attacker","customAttributes":"{\"admin\":true}"}`}}})
@@ -1117,8 +1076,8 @@ func TestForgedRuns(t *testing.T) {
 	}
 }
 
-// TestWhatTheRunMayNotDelete: what Google refused to delete, and its owner has deleted since, an undo leaves. What an earlier attempt
-// deleted whose answer was lost comes back.
+// TestWhatTheRunMayNotDelete: what Google refused to delete, and its owner has deleted since, an undo leaves. What an earlier
+// attempt deleted whose answer was lost comes back.
 func TestWhatTheRunMayNotDelete(t *testing.T) {
 	for name, lost := range map[string]bool{"refused": false, "refused after a lost answer": true} {
 		t.Run(name, func(t *testing.T) {

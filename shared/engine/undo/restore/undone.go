@@ -13,10 +13,10 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// noteUndone notes in the run's report, where there is one, that things came back: also by an undo of which nothing but what it held tells,
-// as it was killed. One that ended with an error has brought back a part.
+// noteUndone notes in the run's report, where there is one, that things came back: also by an earlier undo that was killed
+// before it noted that. One that ended with an error has brought back a part.
 func (u *undoing) noteUndone(ctx context.Context, ended error) error {
-	if u.back == 0 && (!u.again || u.same == 0) {
+	if u.back+u.same == 0 {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/protobuf/proto"
@@ -56,8 +57,8 @@ func treeJob() cleanup.Job {
 	return j
 }
 
-// TestWholeOrNotAtAll: where one document of an item cannot come back, nothing of it does, whichever of its commits deleted that. The other
-// items come back.
+// TestWholeOrNotAtAll: where one document of an item cannot come back, nothing of it does, whichever of its commits deleted
+// that. The other items come back.
 func TestWholeOrNotAtAll(t *testing.T) {
 	for _, edited := range []string{"users/u1", "users/u1/notes/n00", "users/u1/notes/n09"} {
 		t.Run(strings.ReplaceAll(edited, "/", " "), func(t *testing.T) {
@@ -127,5 +128,29 @@ func TestLargeDocuments(t *testing.T) {
 		if text, _ := w.Documents(t, "drafts")["l11"]["text"].(string); text != strings.Repeat("l", size) {
 			t.Errorf("l11 holds %d bytes", len(text))
 		}
+	}
+}
+
+// TestBelowWhatIsNamed: what lies below a document comes back with it, also where it was an item of its own.
+func TestBelowWhatIsNamed(t *testing.T) {
+	for name, o := range map[string]restore.Options{
+		"only": {Apply: true, Only: []string{"users/b1"}}, "where": {Apply: true, Where: &restore.Where{Field: "name", Value: "b1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.restorer.Jobs = map[string]cleanup.Job{job.Name: treeJob()}
+			rep := w.run(t)
+			for i, path := range []string{"users/b1/notes/n", "users/b10/notes/n", "users/b1"} {
+				before := undo.Fields{}
+				if path == "users/b1" {
+					before["name"] = &firestorepb.Value{ValueType: &firestorepb.Value_StringValue{StringValue: "b1"}}
+				}
+				w.log(t, rep.RunID, fmt.Sprintf("99999%d", i), w.Now.Add(time.Duration(i)*time.Second), undo.Record{Item: path},
+					undo.Record{Of: 1, Write: &undo.Write{Op: documents.Delete, Path: path, Found: true, Before: before}})
+			}
+			steps, _ := w.undo(t, rep.RunID, o)
+			enginetest.Want(t, "back", []string{"users/b1", "users/b1/notes/n"}, steps[undo.Recreate])
+			w.keeps(t, "users/b1", "users/b1/notes/n")
+		})
 	}
 }

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,20 +18,17 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// TestCountKept counts on a collection whose queries firestore.indexes.json covers.
-func TestCountKept(t *testing.T) {
+// TestNotDue counts on a collection whose queries firestore.indexes.json covers.
+func TestNotDue(t *testing.T) {
+	reviewed := documents.Filter{Field: "status", Op: "==", Value: "reviewed"}
+	among := documents.Query{Collection: "reports"}
 	due := documents.Query{
-		Collection: "reports",
-		Where:      []documents.Filter{{Field: "status", Op: "==", Value: "reviewed"}, {Field: "createdAt", Op: "<", Value: start}},
-		OrderBy:    []string{"createdAt"},
+		Collection: "reports", Where: []documents.Filter{reviewed, {Field: "createdAt", Op: "<", Value: start}}, OrderBy: []string{"createdAt"},
 	}
-	count := cleanup.KeptCount{
-		Due: due, Eligible: due.Where[:1], Young: documents.Filter{Field: "createdAt", Op: ">=", Value: start},
-		KeptOther: "other", KeptYoung: "young", KeptUndated: "undated",
-	}
-	among, invalid := count, count
-	among.Among = []documents.Filter{{Field: "status", Op: "!=", Value: nil}}
-	invalid.Invalid = true
+	since := due
+	since.Where = append([]documents.Filter{{Field: "createdAt", Op: ">=", Value: documents.Earliest}}, due.Where...)
+	ofReviewed := among
+	ofReviewed.Where = []documents.Filter{reviewed}
 	two := map[string]map[string]any{
 		"due": {"status": "reviewed", "createdAt": start.Add(-time.Microsecond)}, "at": {"status": "reviewed", "createdAt": start},
 	}
@@ -41,32 +37,29 @@ func TestCountKept(t *testing.T) {
 		"due2": {"status": "reviewed", "createdAt": start.AddDate(-1, 0, 0)}, "due3": {"status": "reviewed", "createdAt": start.AddDate(-2, 0, 0)},
 		"at": {"status": "reviewed", "createdAt": start}, "after": {"status": "reviewed", "createdAt": start.AddDate(1, 0, 0)},
 		"text": {"status": "reviewed", "createdAt": "2020"}, "null": {"status": "reviewed", "createdAt": nil}, "undated": {"status": "reviewed"},
-		"open": {"status": "open", "createdAt": start.AddDate(-1, 0, 0)}, "odd": {"status": 1},
+		"early": {"status": "reviewed", "createdAt": time.Unix(0, 0)},
+		"open":  {"status": "open", "createdAt": start.AddDate(-1, 0, 0)}, "odd": {"status": 1, "createdAt": "2020"},
 		"no status": {"createdAt": start.AddDate(-1, 0, 0)}, "null status": {"status": nil},
 	}
-	// Null lies before all times, a text behind them, and what has no date is found among the eight that are reviewed.
 	undated := []string{"reports/null", "reports/text", "reports/undated"}
 	for name, tt := range map[string]struct {
-		count    cleanup.KeptCount
-		data     map[string]map[string]any
-		scanned  int
-		kept     map[string]int
-		warnings int // of what cannot be judged
-		named    []string
-		reads    int // to name them: at either end of the index, and among all
+		count   cleanup.NotDue
+		data    map[string]map[string]any
+		scanned int
+		kept    map[string]int
+		named   []string
+		reads   int // the counts, at either end of the index, and among all
 	}{
-		"nothing there":      {count, nil, 0, map[string]int{}, 0, nil, 0},
-		"nothing invalid":    {invalid, two, 1, map[string]int{"young": 1}, 0, nil, 0},
-		"all":                {count, all, 9, map[string]int{"young": 2, "undated": 3, "other": 4}, 1, undated, 1 + 1 + 8},
-		"some":               {among, all, 7, map[string]int{"young": 2, "undated": 3, "other": 2}, 1, undated, 1 + 1 + 8},
-		"others are invalid": {invalid, all, 9, map[string]int{"young": 2, "undated": 3, "other": 4}, 2, append([]string{"reports/null status", "reports/odd", "reports/no status"}, undated...), 2 + 1 + 12 + 1 + 1 + 8},
+		"nothing there":    {cleanup.NotDue{All: among, Due: due}, nil, 0, map[string]int{}, nil, 4},
+		"all are usable":   {cleanup.NotDue{All: among, Due: due}, two, 1, map[string]int{"not due": 1}, nil, 4},
+		"early ones, too":  {cleanup.NotDue{All: among, Due: due}, all, 9, map[string]int{"not due": 6, "no usable age": 3}, undated, 4 + 1 + 1 + 9},
+		"early ones apart": {cleanup.NotDue{All: among, Due: since}, all, 10, map[string]int{"not due": 6, "no usable age": 4}, append(undated, "reports/early"), 4 + 1 + 1 + 9},
+		"of some":          {cleanup.NotDue{All: ofReviewed, Due: due}, all, 5, map[string]int{"not due": 2, "no usable age": 3}, undated, 3 + 1 + 1 + 9},
+		"may be unset":     {cleanup.NotDue{All: among, Due: due, Unset: true}, all, 9, map[string]int{"not due": 6, "no usable age": 3}, undated[1:2], 4 + 1 + 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-				p.CountKept(ctx, tt.count)
-				return nil
-			}})
+			f := countsOf(t, tt.count)
 			for id, data := range tt.data {
 				f.Set(t, "reports/"+id, data)
 			}
@@ -74,35 +67,34 @@ func TestCountKept(t *testing.T) {
 			enginetest.Want(t, "kept", tt.kept, got.Kept)
 			enginetest.Want(t, "status", report.Completed, got.Status)
 			enginetest.Want(t, "scanned", tt.scanned, got.Scanned)
-			if want := int64(4 + 1 + tt.reads); got.Usage.FirestoreReads != want { // the counts; the lease
+			if want := int64(1 + tt.reads); got.Usage.FirestoreReads != want { // the lease
 				t.Errorf("%d reads, want %d", got.Usage.FirestoreReads, want)
 			}
-			named, said := namedIn(t, f, "reports")
+			named, _ := namedIn(t, f, "reports")
 			want := map[string]bool{}
 			for _, name := range tt.named {
 				want[name] = true
 			}
 			enginetest.Want(t, "named", want, named)
-			if len(said) != tt.warnings {
-				t.Errorf("%d warnings, want %d", len(said), tt.warnings)
-			}
 		})
 	}
 }
 
 // dated describes documents whose only condition is their age.
-func dated(collection string) cleanup.KeptCount {
-	return cleanup.KeptCount{
-		Due:   documents.Query{Collection: collection, Where: []documents.Filter{{Field: "at", Op: "<", Value: start}}, OrderBy: []string{"at"}},
-		Young: documents.Filter{Field: "at", Op: ">=", Value: start}, KeptYoung: "young", KeptUndated: "undated",
+func dated(collection string) cleanup.NotDue {
+	return cleanup.NotDue{
+		All: documents.Query{Collection: collection},
+		Due: documents.Query{Collection: collection, Where: []documents.Filter{{Field: "at", Op: "<", Value: start}}, OrderBy: []string{"at"}},
 	}
 }
 
-func countsOf(t *testing.T, counts ...cleanup.KeptCount) *enginetest.Function {
+// countsOf is a job that counts, and takes whatever has no usable age for one that cannot be judged.
+func countsOf(t *testing.T, counts ...cleanup.NotDue) *enginetest.Function {
 	t.Helper()
 	return newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		for _, c := range counts {
-			p.CountKept(ctx, c)
+			c.Judge = func(documents.Document) cleanup.Decision { return cleanup.Invalid("undated") }
+			p.CountNotDue(ctx, c)
 		}
 		return nil
 	}})
@@ -130,80 +122,51 @@ func namedIn(t *testing.T, f *enginetest.Function, collection string) (named map
 	return named, said
 }
 
-func TestCountKeptWhereAgeIsTheOnlyCondition(t *testing.T) {
+// TestTheJobSaysWhatCannotBeJudged: null is in order here, and not named.
+func TestTheJobSaysWhatCannotBeJudged(t *testing.T) {
 	t.Parallel()
-	withNull, limited := dated("things"), dated("things")
-	withNull.KeptNull = "endless"
-	limited.KeptLater, limited.Judged = "later", 1
-	for name, tt := range map[string]struct {
-		count   cleanup.KeptCount
-		scanned int
-		kept    map[string]int
-		named   []string
-	}{
-		"null is no age":            {dated("things"), 4, map[string]int{"young": 1, "undated": 3}, []string{"things/null", "things/number", "things/undated"}},
-		"null means no end":         {withNull, 4, map[string]int{"young": 1, "endless": 1, "undated": 2}, []string{"things/number", "things/undated"}},
-		"only the first are judged": {limited, 5, map[string]int{"young": 1, "later": 1, "undated": 3}, []string{"things/null", "things/number", "things/undated"}},
-	} {
-		f := countsOf(t, tt.count)
-		for id, at := range map[string]any{"due1": start.AddDate(-1, 0, 0), "due2": start.AddDate(-2, 0, 0), "young": start, "null": nil, "number": 7} {
-			f.Set(t, "things/"+id, map[string]any{"at": at})
-		}
-		f.Set(t, "things/undated", map[string]any{"n": 1})
-		got := f.Run(t, "")
-		enginetest.Want(t, name+": kept", tt.kept, got.Kept)
-		enginetest.Want(t, name+": scanned", tt.scanned, got.Scanned)
-		enginetest.Want(t, name+": status", report.Completed, got.Status)
-		if got.NotCounted != nil {
-			t.Errorf("%s: not counted: %v", name, got.NotCounted)
-		}
-		named, _ := namedIn(t, f, "things")
-		for _, path := range tt.named {
-			if !named[path] {
-				t.Errorf("%s: %s is not named", name, path)
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		c := dated("things")
+		c.Null = "endless"
+		c.Judge = func(d documents.Document) cleanup.Decision {
+			if at, there := d.Data["at"]; there && at == nil {
+				return cleanup.Keep("endless")
 			}
+			return cleanup.Invalid("undated")
 		}
-		if len(named) != len(tt.named) {
-			t.Errorf("%s: named %v, want %v", name, named, tt.named)
+		c.Then = func(all, found int, ok bool) {
+			enginetest.Want(t, "of all, the query finds", [3]any{6, 2, true}, [3]any{all, found, ok})
+			p.Keep(ctx, "things", cleanup.Keep("later"), found-1)
 		}
+		p.CountNotDue(ctx, c)
+		return nil
+	}})
+	for id, at := range map[string]any{"due1": start.AddDate(-1, 0, 0), "due2": start.AddDate(-2, 0, 0), "young": start, "null": nil, "number": 7} {
+		f.Set(t, "things/"+id, map[string]any{"at": at})
 	}
+	f.Set(t, "things/undated", map[string]any{"n": 1})
+	got := f.Run(t, "")
+	enginetest.Want(t, "kept", map[string]int{"not due": 1, "no usable age": 2, "endless": 1, "later": 1}, got.Kept)
+	enginetest.Want(t, "not counted", []string(nil), got.NotCounted)
+	named, _ := namedIn(t, f, "things")
+	enginetest.Want(t, "named", map[string]bool{"things/number": true, "things/undated": true}, named)
 }
 
-// TestNotDatedYetIsNoFault: where documents get their date later, those without one are counted apart, in no warning, and nothing
-// is read to name them. Only values of another type are named.
-func TestNotDatedYetIsNoFault(t *testing.T) {
+// TestAgesOfOtherForms: what lies outside of the numbers or texts that a query asks for has no usable age.
+func TestAgesOfOtherForms(t *testing.T) {
 	t.Parallel()
-	unset := dated("things")
-	unset.KeptUnset = "unset"
-	for name, tt := range map[string]struct {
-		odd   []any
-		kept  map[string]int
-		reads int // beside the lease and three counts
-	}{
-		"none is odd": {nil, map[string]int{"young": 30, "unset": 40}, 2}, // both ends of the index
-		"some are":    {[]any{"2020", 7, true, []any{start}}, map[string]int{"young": 30, "unset": 40, "undated": 4}, 4},
-		"many are":    {slices.Repeat([]any{"2020"}, 25), map[string]int{"young": 30, "unset": 40, "undated": 25}, 1 + 20 + 1},
+	for name, tt := range map[string]struct{ least, below, due, young, early, other any }{
+		"numbers": {int64(100), 200.0, 150, 250, 50, "150"}, "texts": {"1971", "2020", "2019-01-01", "2021-01-01", "1970-01-01", 2019},
 	} {
-		f := countsOf(t, unset)
-		f.SetMany(t, 70, func(i int) (string, map[string]any) {
-			return fmt.Sprintf("things/t%02d", i), []map[string]any{{"n": 1}, {"at": nil}, {"at": start}}[min(i/20, 2)]
-		})
-		f.SetMany(t, len(tt.odd), func(i int) (string, map[string]any) {
-			return fmt.Sprintf("things/odd%02d", i), map[string]any{"at": tt.odd[i]}
-		})
-		got := f.Run(t, "")
-		enginetest.Want(t, name+": kept", tt.kept, got.Kept)
-		enginetest.Want(t, name+": status", report.Completed, got.Status)
-		enginetest.Want(t, name+": reads", int64(1+3+tt.reads), got.Usage.FirestoreReads)
-		named, said := namedIn(t, f, "things")
-		if len(named) != min(20, len(tt.odd)) || len(said) != min(1, len(tt.odd)) {
-			t.Errorf("%s: named %v, said %v", name, named, said)
+		c := dated("things")
+		c.Due.Where = []documents.Filter{{Field: "at", Op: ">=", Value: tt.least}, {Field: "at", Op: "<", Value: tt.below}}
+		f := countsOf(t, c)
+		for id, at := range map[string]any{"due": tt.due, "young": tt.young, "early": tt.early, "other": tt.other, "time": start, "list": []any{tt.due}} {
+			f.Set(t, "things/"+id, map[string]any{"at": at})
 		}
-		for path := range named {
-			if !strings.HasPrefix(path, "things/odd") {
-				t.Errorf("%s: %s is named", name, path)
-			}
-		}
+		enginetest.Want(t, name, map[string]int{"not due": 1, "no usable age": 4}, f.Run(t, "").Kept)
+		named, _ := namedIn(t, f, "things")
+		enginetest.Want(t, name+": named", map[string]bool{"things/early": true, "things/other": true, "things/time": true, "things/list": true}, named)
 	}
 }
 
@@ -226,32 +189,28 @@ func TestOddValuesAreNamed(t *testing.T) {
 // log says how many were looked at.
 func TestUndatedAreNamedWithinBounds(t *testing.T) {
 	t.Parallel()
-	f := countsOf(t, dated("things"), dated("others"))
+	f := countsOf(t, dated("things"))
 	f.SetMany(t, 30, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%02d", i), map[string]any{"n": i} })
+	enginetest.Want(t, "kept", map[string]int{"no usable age": 30}, f.Run(t, "").Kept)
+	if named, said := namedIn(t, f, "things"); len(named) != 20 || len(said) != 1 || !strings.HasSuffix(said[0], " and 13 more: kept, no usable at") {
+		t.Errorf("named %v; said %v; want 20 names of 30 in one line", named, said)
+	}
+	f = countsOf(t, dated("others"))
 	const many = 2100
 	f.SetMany(t, many, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("others/o%04d", i), map[string]any{"at": start}
 	})
 	f.Set(t, "others/p", map[string]any{"n": 1}) // behind all that are looked at
 	got := f.Run(t, "")
-	if got.Status != report.Completed || got.Kept["undated"] != 31 {
-		t.Fatalf("report %+v", got)
-	}
-	if named, said := namedIn(t, f, "things"); len(named) != 20 || len(said) != 1 {
-		t.Errorf("named %v; said %v; want 20 names and one line for all", named, said)
-	}
+	enginetest.Want(t, "kept", map[string]int{"not due": many, "no usable age": 1}, got.Kept)
 	named, said := namedIn(t, f, "others")
 	enginetest.Want(t, "named", 0, len(named))
 	if len(said) != 2 {
 		t.Fatalf("said %v, want %d", said, 2)
 	}
-	has(t, said[0], "0 of 1 are named")
-	has(t, said[0], "not among the first 1")
-	// The lease; three counts of 1 read each, then three of 3, 3 and 1; both ends of two indexes, of which the first is
-	// empty; and at most 2000 to name.
-	if reads := got.Usage.FirestoreReads; reads > 1+3+7+4+2000 || reads < 1500 {
-		t.Errorf("%d reads", reads)
-	}
+	has(t, said[0], "not all that have no usable at are named: none of the others is among the first 2000")
+	// The lease; three counts of 1, 3 and 3; an empty end of the index, and the other.
+	enginetest.Want(t, "reads", int64(1+7+2+2000), got.Usage.FirestoreReads)
 }
 
 // TestFiguresThatCannotBeCountedFailNothing: one attempt each, and the report says so.
@@ -259,9 +218,9 @@ func TestFiguresThatCannotBeCountedFailNothing(t *testing.T) {
 	t.Parallel()
 	whole := thingsJob(10)
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		p.CountKept(ctx, dated("things"))
-		p.CountKept(ctx, dated("things"))
-		p.CountKept(ctx, cleanup.KeptCount{Due: documents.Query{Collection: "no/collection"}})
+		p.CountNotDue(ctx, dated("things"))
+		p.CountNotDue(ctx, dated("things"))
+		p.CountNotDue(ctx, dated("no/collection"))
 		return whole.Plan(ctx, p)
 	}})
 	seed(t, f, 2)
@@ -285,7 +244,9 @@ func TestFiguresThatCannotBeCountedFailNothing(t *testing.T) {
 func TestCountsDoNotKeepTheRunWaiting(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		p.CountKept(ctx, dated("things"))
+		c := dated("things")
+		c.Unset, c.Judge = true, func(documents.Document) cleanup.Decision { return cleanup.Invalid("undated") }
+		p.CountNotDue(ctx, c)
 		return thingsJob(10).Plan(ctx, p)
 	}})
 	seed(t, f, 2)
@@ -305,7 +266,7 @@ func TestCountsDoNotKeepTheRunWaiting(t *testing.T) {
 		}))
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", 2))
-	enginetest.Want(t, "kept", map[string]int{"undated": 2}, got.Kept) // by the count, which does not know what the job does
+	enginetest.Want(t, "kept", map[string]int{"no usable age": 2}, got.Kept) // by the count, which does not know what the job does
 }
 
 // TestCountsEndBeforeAnythingIsApplied, for what is deleted would be missing in some of them. A forced run applies while it
@@ -314,7 +275,7 @@ func TestCountsEndBeforeAnythingIsApplied(t *testing.T) {
 	t.Parallel()
 	almostAll, counted := make(chan struct{}), new(atomic.Int32)
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		p.CountKept(ctx, dated("things"))
+		p.CountNotDue(ctx, dated("things"))
 		if err := many(0, 9_999)(ctx, p); err != nil {
 			return err
 		}
