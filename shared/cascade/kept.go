@@ -72,9 +72,9 @@ func keeps(ctx context.Context, src cleanup.Source, r rule.Rule, ref documents.R
 }
 
 // related reports whether something is related to a document that stays; named is false if nobody could tell.
-func related(ctx context.Context, src cleanup.Source, u rule.Relation, i rule.Item, ref documents.Ref, goes map[documents.Ref]bool) (
-	named, exists bool, err error,
-) {
+func related(
+	ctx context.Context, src cleanup.Source, u rule.Relation, i rule.Item, ref documents.Ref, goes map[documents.Ref]bool,
+) (named, exists bool, err error) {
 	switch {
 	case u.Document != "":
 		refs, ok := i.Fill(u.Document)

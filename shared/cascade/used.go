@@ -82,9 +82,9 @@ func referring(ctx context.Context, src cleanup.Source, a asking) (r referrers, 
 
 // referrersOf returns the documents of a place that refer, as an item of it does, to the document to which a path leads. claimed is
 // false if the path alone says that it belongs to the item.
-func (w With) referrersOf(ctx context.Context, src cleanup.Source, in rule.Place, path string, of rule.Item, to documents.Ref) (
-	r referrers, claimed bool, err error,
-) {
+func (w With) referrersOf(
+	ctx context.Context, src cleanup.Source, in rule.Place, path string, of rule.Item, to documents.Ref,
+) (r referrers, claimed bool, err error) {
 	for _, hole := range criteria.Holes(path) {
 		if _, own := of.Own(hole); own {
 			continue
@@ -116,7 +116,9 @@ func (w With) referrersOf(ctx context.Context, src cleanup.Source, in rule.Place
 }
 
 // havingKey returns the documents that have a key in a map.
-func (w With) havingKey(ctx context.Context, src cleanup.Source, in rule.Place, field, key string) (r referrers, claimed bool, err error) {
+func (w With) havingKey(
+	ctx context.Context, src cleanup.Source, in rule.Place, field, key string,
+) (r referrers, claimed bool, err error) {
 	if strings.ContainsAny(key, ".~*/[]`") || in.Group != "" {
 		return referrers{many: true}, true, nil // no query can ask
 	}
@@ -148,8 +150,8 @@ func going(due []*item) map[documents.Ref]bool {
 	return goes
 }
 
-// leaveShared takes out of what goes along the documents to which others refer that stay, with what belongs to these. One that a later
-// commit deletes takes along what this one leaves.
+// leaveShared takes out of what goes along the documents to which others refer that stay, with what belongs to these. One that a
+// later commit deletes takes along what this one leaves.
 func (w With) leaveShared(due []*item) {
 	for again := true; again; {
 		again = false
@@ -246,11 +248,12 @@ func (w With) usedFile(ctx context.Context, src cleanup.Source, texts objects.Te
 		if b.Objects == "" || b.Field == "" {
 			continue
 		}
-		asks := asking{Place: w.Place(), field: b.Field, exact: []any{text}, beginnings: beginnings, refers: func(d documents.Document) bool {
+		asks := asking{Place: w.Place(), field: b.Field, exact: []any{text}, beginnings: beginnings}
+		asks.refers = func(d documents.Document) bool {
 			other, _ := d.Value(b.Field).(string)
 			names, all := objects.Mentioned(other, texts.Folder)
 			return other == text || other == "" || !all || slices.Contains(names, objects.Spelling(o.Name))
-		}}
+		}
 		for _, one := range exact {
 			asks.exact = append(asks.exact, one)
 		}

@@ -40,9 +40,9 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
 // Files reports whether a bucket has a file whose name begins so.
 type Files func(ctx context.Context, prefix string) (bool, error)
 
-// Unfound names each relation of a rule's with that leads to nothing, whatever the item: its collection has no document, its folder
-// no file, or no document has the field by which it leads there. Such a rule deletes its items and leaves the rest behind. Without
-// files, nobody looks into folders.
+// Unfound names each relation of a rule's with that leads to nothing, whatever the item: its collection has no document, its
+// folder no file, or no document has the field by which it leads there. Such a rule deletes its items and leaves the rest
+// behind. Without files, nobody looks into folders.
 func Unfound(ctx context.Context, r documents.Reader, files Files, of rule.Rule) (said []string, err error) {
 	l := lost{Rule: of, Reader: r, files: files}
 	missed := "-"

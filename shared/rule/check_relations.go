@@ -57,7 +57,8 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 		c.Expect(slices.Contains(k.keys, beside), key+"."+beside, "it cannot be beside %s: %s", k.key, instead)
 	}
 	c.Expect(!k.field || r.Field != "", key, "%s and field belong together: which field refers to it?", k.key)
-	c.Expect(r.Within == nil || role == unlessRole, key+".within", "it is for unless: it says how new something must be to keep the item")
+	c.Expect(r.Within == nil || role == unlessRole, key+".within", "it is for unless: it says how new something must be to keep "+
+		"the item")
 	c.Expect((!r.Remove && r.With == nil && r.Unless == nil && r.Metadata == "") || role == withRole, key,
 		"remove, with, unless and metadata are for with")
 	c.relatedWhere(key, role, r)

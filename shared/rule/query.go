@@ -183,7 +183,7 @@ func (r Rule) queries() (all []documents.Query) {
 		asked = append(append(asked, w.Relation), w.Unless...)
 	}
 	for _, related := range asked {
-		if related.kind() == nil || related.Document != "" || related.Account != "" || related.Objects != "" || related.Subcollection == Everything {
+		if related.kind() == nil || related.Subcollection == Everything || related.Document+related.Account+related.Objects != "" {
 			continue
 		}
 		if !related.isKey() { // a map's key has an index like any field

@@ -15,7 +15,8 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// How many documents are looked at: of the rule's collection, of those that would be deleted, of those that exceptions may keep, and of each relation.
+// How many documents are looked at: of the rule's collection, of those that would be deleted, of those that exceptions may
+// keep, and of each relation.
 const (
 	sampled  = 100
 	deleted  = 20
@@ -42,7 +43,8 @@ type looking struct {
 
 // Of returns what a project's documents tell against a rule, each in a sentence with the key and what would be right: names of
 // collections and of fields that are not there, values that nobody has, ages of another form, a mark that is the application's
-// field, exceptions that keep nearly everything, and collections below a document that would stay. due are paths of documents that the rule's plan deletes. What could not be looked at is said, too.
+// field, exceptions that keep nearly everything, and collections below a document that would stay. due are paths of
+// documents that the rule's plan deletes. What could not be looked at is said, too.
 func Of(ctx context.Context, r documents.Reader, of rule.Rule, due []string) []string {
 	l := &looking{Rule: of, Reader: r, due: due}
 	l.empty(ctx)
