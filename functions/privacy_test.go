@@ -269,6 +269,52 @@ func wantNoSecret(
 	return done
 }
 
+// TestLimitsTellNothingThatUsersWrote: whichever limit trips because of ids that are texts of users.
+func TestLimitsTellNothingThatUsersWrote(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		trips, env, value string
+		owners            bool // there are some
+	}{
+		"number":           {"MAX_ACTIONS", "MAX_ACTIONS", "5", true},
+		"share":            {"MAX_DUE_PERCENT", "MAX_ACTIONS", "1000", true},
+		"empty collection": {"empty collection", "MAX_DUE_PERCENT", "100", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := enginetest.New(t, functions.New(functions.Registered()["cleanupOrphanedMedia"]))
+			f.Now = time.Now().Add(48 * time.Hour) // the objects' age cannot be chosen
+			delete(f.Env, "MAX_DUE_PERCENT")
+			f.Env[tt.env] = tt.value
+			if name == "number" {
+				f.Env["MAX_DUE_PERCENT"] = "100"
+			}
+			if tt.owners {
+				f.Set(t, "posts/one", map[string]any{"userId": "u"})
+				f.Set(t, "circles/one", map[string]any{"name": "x"})
+			}
+			for i := range 30 {
+				odd := fmt.Sprintf("%s%d run once with {\"force\":true}\n\u202e ken@example.com", secret, i)
+				f.Put(t, fmt.Sprintf("posts/u/%02d.png", i), map[string]string{"postId": odd}, nil)
+				f.Set(t, fmt.Sprintf("posts/p%02d", i), map[string]any{"circleId": odd, "userId": "u"})
+				if !tt.owners {
+					f.Delete(t, fmt.Sprintf("posts/p%02d", i))
+				}
+			}
+			answer := f.Post(t, "").Body.String()
+			if !strings.Contains(answer, `"status":"aborted"`) || !strings.Contains(answer, tt.trips+": ") {
+				t.Errorf("%s did not trip: %s", tt.trips, answer)
+			}
+			withoutSecret(t, "the answer", answer)
+			text, err := json.Marshal(f.LogLines(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			withoutSecret(t, "the log", string(text))
+		})
+	}
+}
+
 // TestInvalidSettingsAreNotLogged has texts where settings should be numbers.
 func TestInvalidSettingsAreNotLogged(t *testing.T) {
 	t.Parallel()

@@ -202,7 +202,7 @@ func TestAUsersRule(t *testing.T) {
 	before := f.read(t)
 	w := open(t, f)
 	w.press("cleanupDrafts")
-	w.says("Plan: 1 due", "older than 90 days", "with 1 document of revisions", "not older than 90 days")
+	w.says("Plan: 1 due", "older than 90 days", "with 1 document of revisions", "not due")
 	w.openEach()
 	w.says("updatedAt", hostile)
 	w.look("plan")

@@ -138,7 +138,7 @@ func judgePost(post documents.Document, circleExists bool) cleanup.Decision {
 	case !documents.Queryable(post.ID()):
 		return cleanup.Invalid(cascade.KeptLong)
 	default:
-		return cleanup.Do("delete orphaned circle post", circle.Shown()+" does not exist")
+		return cleanup.Do("delete orphaned circle post", circle.String()+" does not exist")
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/docsize"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -389,7 +390,7 @@ func TestManyFilesOfAPost(t *testing.T) {
 	first := f.Run(t, "")
 	counts(t, first, report.Failed, report.Counts{Planned: 1, Failed: 1})
 	for id, entry := range f.Documents(t, "cleanupJobs/testJob/cleanupTodo") {
-		if size := documents.Size("cleanupJobs/testJob/cleanupTodo/"+id, entry); size < 140<<10 || size >= documents.MaxDocument/2 {
+		if size := docsize.Of("cleanupJobs/testJob/cleanupTodo/"+id, entry); size < 140<<10 || size >= docsize.Max/2 {
 			t.Errorf("what is remembered of 200 files takes %d bytes", size)
 		}
 	}

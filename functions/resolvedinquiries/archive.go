@@ -9,6 +9,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/docsize"
 )
 
 // Fields that an archive has besides those of the inquiry.
@@ -69,7 +70,7 @@ const firstMessages = 10
 // room after Firestore refused one: then it counts sizes in another way, or the archive holds maps that are too deep.
 func (s *state) gather(ctx context.Context, src cleanup.Source) error {
 	own := archiveOf(s.Document, map[string]any{messagesField: nil, archivedAt: time.Time{}})
-	left := maxArchive - documents.Size(s.archiveRef().Path(), own)
+	left := maxArchive - docsize.Of(s.archiveRef().Path(), own)
 	s.large = s.Room < cleanup.MaxRoom
 	q := documents.Query{Collection: s.Path + "/" + messagesField}
 	var from documents.Cursor
@@ -79,7 +80,7 @@ func (s *state) gather(ctx context.Context, src cleanup.Source) error {
 			return err
 		}
 		for _, m := range page {
-			left -= documents.ValueSize(m.Data)
+			left -= docsize.OfValue(m.Data)
 		}
 		s.messages, s.large = append(s.messages, page...), left < 0
 		if more = len(page) == n; more {

@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/docsize"
 )
 
 // Job is cleanupResolvedInquiries.
@@ -25,7 +26,7 @@ const (
 )
 
 // maxArchive is how many bytes an archive may have: those of a document, less a margin, because its exact size is not known.
-const maxArchive = documents.MaxDocument - 48<<10
+const maxArchive = docsize.Max - 48<<10
 
 func plan(ctx context.Context, p *cleanup.Planner) error {
 	resolved := documents.Filter{Field: "status", Op: "==", Value: statusResolved}

@@ -195,7 +195,8 @@ func noteOn(r rule.Rule) string {
 // limitsOf returns the conditions under which a run of a rule does nothing. The figures are the defaults.
 func limitsOf(r rule.Rule) (limits []string) {
 	if of := cmp.Or(r.Source(), "all accounts listed"); r.DuePercent() < 100 {
-		limits = append(limits, fmt.Sprintf("more than %d %% of %s are due, once there are %d", r.DuePercent(), of, config.EnoughForShare))
+		limits = append(limits,
+			fmt.Sprintf("more than %d %% of %s are due, once there are %d", r.DuePercent(), of, config.EnoughForShare))
 	}
 	switch {
 	case r.ByReference():

@@ -408,10 +408,9 @@ func (p *printer) holding(h holding) {
 
 // changed says what hold or resume has done, and the way back.
 func (p *printer) changed(verb string, h holding) {
-	var jobs, keep, failed []string
+	var jobs, keep []string
 	for _, j := range h.Jobs {
 		if j.Error != "" {
-			failed = append(failed, j.Job)
 			p.Say(red, 0, 2, "%s, database %s: %s", j.Job, j.Database, j.Error)
 			continue
 		}

@@ -65,10 +65,9 @@ func TestPlanForPeople(t *testing.T) {
       status reviewed, createdAt 2025-11-11T15:00:00Z,
         older than 1 month
 
-  kept 1: createdAt is not a timestamp
-  kept 1: not older than 1 month
-  reports/undated: kept, createdAt is not a timestamp:
-    look at it
+  kept 1: no usable age
+  kept 1: not due
+  reports/undated: kept, no usable createdAt
 
 Nothing was changed. Do it:
     firesweep run cleanupReports

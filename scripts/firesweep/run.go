@@ -195,7 +195,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch 
 	function, err := a.function(job, io.Discard) // what it warns of, the report says too
 	r := ran{Job: job.Name}
 	if job.Rule != nil {
-		r.limit = job.Rule.Limit
+		r.limit = job.Limit
 	}
 	if err == nil {
 		o := engine.RunOptions{Force: f.force, Plan: f.approved[job.Name], By: byHand + who(), Watch: watch}

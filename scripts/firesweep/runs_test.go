@@ -260,7 +260,7 @@ func TestShow(t *testing.T) {
 		text := o.well(t, "show", name)
 		wantNarrow(t, text, defaultWidth)
 		wantParts(t, text, "cleanupReports: completed\n", "run "+report.RunID+", started 2026-01-10 15:00 UTC,\n  version "+version.String()+"\n", "project "+o.ID+" on emulators",
-			"  delete report: 2 of 2 done\n", "kept 1: not older than 1 month", " reads, ")
+			"  delete report: 2 of 2 done\n", "kept 1: not due", " reads, ")
 		wantNone(t, text, " 0 reads", " 0 writes", " 0 deletes", "Storage", "task")
 		if got := parsed[shownRun](t, o.well(t, "show", "--json", name)); got.RunID != report.RunID ||
 			got.Actions["delete report"].Done != 2 {

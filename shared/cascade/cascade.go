@@ -386,7 +386,7 @@ func (w With) change(i item, run cleanup.Run) (change cleanup.Change) {
 	for _, ref := range i.shared {
 		change.Kept = append(change.Kept, w.keptUsed())
 		change.Notices = append(change.Notices, cleanup.Notice{
-			Message: fmt.Sprintf("%s: deleted, but not %s: %s", i.Path, ref.Shown(), w.keptUsed()),
+			Message: fmt.Sprintf("%s: deleted, but not %s: %s", i.Path, ref.String(), w.keptUsed()),
 			Fields:  map[string]any{"document": i.Path, "reason": w.keptUsed()},
 		})
 	}

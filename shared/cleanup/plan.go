@@ -108,15 +108,15 @@ type Count struct {
 	Unknown error // why the pass cannot be judged: nothing of it is done, and the run fails
 }
 
-// Share is the count of how many are due of all documents of a collection. Where these could not be counted, nobody knows whether a
+// CountShare counts how many are due of all documents of a collection. Where these could not be counted, nobody knows whether a
 // safety limit trips.
-func Share(what string, all int, counted bool, due, percent int) Count {
+func (p *Planner) CountShare(what string, all int, counted bool, due, percent int) {
 	c := Count{Collection: what, Looked: max(all, due), Due: due, Percent: percent}
 	if !counted && percent != 100 {
 		c.Unknown = fmt.Errorf("the %s could not be counted, so it is unknown whether too many of them are due: if there are too many "+
 			"for Firestore to count, set maxDuePercent in the rule, or MAX_DUE_PERCENT, to 100", what)
 	}
-	return c
+	p.Count(c)
 }
 
 // Ahead is [Planner.Consider] for documents of which all is read. It calls then after each, in their order: for a job that has to
@@ -205,8 +205,8 @@ type Section struct {
 	Next string // the checkpoint at which what comes after it begins
 }
 
-// NotDue describes what a query for the due ones skips: documents that are not due, which are one figure, and those without a usable
-// age, which are another, because no query finds them.
+// NotDue describes what a query for the due ones skips: documents that are not due, which are one figure, and those without a
+// usable age, which are another, because no query finds them.
 type NotDue struct {
 	All documents.Query // what is counted at all: a collection, or what of it the job is about
 	Due documents.Query // what is due, ordered by its age last

@@ -149,7 +149,7 @@ func (c accountsOf) judge(a accounts.Account, run cleanup.Run) cleanup.Decision 
 	}
 	for _, related := range c.Gone {
 		ref, _ := documentOf(related, a.UID)
-		d.Reason += ", " + ref.Shown() + " does not exist"
+		d.Reason += ", " + ref.String() + " does not exist"
 	}
 	for _, related := range append(c.Related(), c.With...) {
 		if _, ok := documentOf(related, a.UID); !ok {

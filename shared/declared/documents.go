@@ -90,8 +90,8 @@ func (g *planning) sweep(ctx context.Context) error {
 		if err == nil {
 			err = g.keepers.report(ctx, g.Planner)
 		}
-		if err == nil && !g.told && g.Deletes() && (g.Planned() > g.cleared || len(g.Planner.Told) > 0) {
-			g.told, err = true, unfound(ctx, g.Planner, g.documentsOf.Rule)
+		if err == nil && !g.told && g.Deletes() && (g.Planned() > g.cleared || len(g.Told) > 0) {
+			g.told, err = true, unfound(ctx, g.Planner, g.Rule)
 		}
 		if err != nil {
 			return err
@@ -193,8 +193,8 @@ func (c documentsOf) undated(d documents.Document) cleanup.Decision {
 	return cleanup.Invalid(c.Age[0].Undated())
 }
 
-// shareOfScan holds what is due against all documents where the query returns them whatever their age is. If the run has read them
-// all, nothing is counted.
+// shareOfScan holds what is due against all documents where the query returns them whatever their age is. If the run has read
+// them all, nothing is counted.
 func (g *planning) shareOfScan(ctx context.Context, whole bool) {
 	if whole && len(g.query.Where) == 0 && g.Checkpoint == "" || g.DuePercent() == 100 {
 		g.share(ctx, g.seen, g.seen, true)
@@ -222,7 +222,7 @@ func (g *planning) share(ctx context.Context, all, found int, ok bool) {
 	if g.mine < g.seen { // likewise, of another collection of the same name
 		all = all * g.mine / g.seen
 	}
-	g.Count(cleanup.Share("documents of "+g.Source(), all, ok, due, g.DuePercent()))
+	g.CountShare("documents of "+g.Source(), all, ok, due, g.DuePercent())
 }
 
 // checkpoint returns the checkpoint behind some documents. If the query goes through strings, a cursor would contain one,

@@ -70,11 +70,11 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 // missing returns what does not exist, in words.
 func (q *question) missing() (all []string) {
 	for _, ref := range q.refs {
-		all = append(all, ref.Shown()+" does not exist")
+		all = append(all, ref.String()+" does not exist")
 	}
 	switch {
 	case q.uid != "":
-		account := documents.Ref{Collection: "accounts", ID: q.uid}.Shown()
+		account := documents.Ref{Collection: "accounts", ID: q.uid}.String()
 		return []string{"account " + strings.TrimPrefix(account, "accounts/") + " does not exist"}
 	case len(q.queries) > 0:
 		return []string{"no " + q.of.Noun() + " exists"}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/docsize"
 	"github.com/firesweep/firesweep/shared/documents/encode"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 )
@@ -108,7 +109,7 @@ func TestUnknownValues(t *testing.T) {
 		if err != nil || !proto.Equal(kept["odd"], unknownValue()) {
 			t.Errorf("%s, to keep: %v, %v", how, kept, err)
 		}
-		if size := documents.Size(d.Path, d.Data); size < proto.Size(odd) {
+		if size := docsize.Of(d.Path, d.Data); size < proto.Size(odd) {
 			t.Errorf("%s: its size is %d", how, size)
 		}
 	}

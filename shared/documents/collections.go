@@ -10,8 +10,8 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
-// Everywhere ends a [Query.Collection] of all collections below a document, however deep and be there documents between or not. No
-// collection can have the name.
+// Everywhere ends a [Query.Collection] of all collections below a document, however deep and be there documents between or not.
+// No collection can have the name.
 const Everywhere = "__all__"
 
 // askEverywhere makes a query for what no collection is named of: Go's client asks for none without a name.

@@ -68,10 +68,10 @@ func IDOf(value any) (id string, ok bool) {
 // plainID matches an id that says nothing: too short and too plain for a text, an address or a token with dots.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
-// Shown returns the document's path as reports and the log show it, if its id stands in data: who writes the data may write any
-// text there. An id that is not made of at most 128 letters, digits, "-" and "_" is shown by its length and by the beginning of
-// its SHA-256.
-func (r Ref) Shown() string {
+// String returns the document's path as reports and the log show it, if its id stands in data: who writes the data may write any
+// text there. So no text that is made of a reference itself tells what somebody wrote. An id that is not made of at most 128
+// letters, digits, "-" and "_" is shown by its length and by the beginning of its SHA-256.
+func (r Ref) String() string {
 	if plainID.MatchString(r.ID) {
 		return r.Path()
 	}

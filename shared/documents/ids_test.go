@@ -101,7 +101,7 @@ func TestShown(t *testing.T) {
 	} {
 		sum := sha256.Sum256([]byte(id))
 		want = strings.Replace(want, "DIGEST", hex.EncodeToString(sum[:])[:12], 1)
-		if got := (Ref{Collection: "posts", ID: id}).Shown(); got != want {
+		if got := (Ref{Collection: "posts", ID: id}).String(); got != want {
 			t.Errorf("%q is shown as %s, want %s", id, got, want)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"cloud.google.com/go/firestore"
+
+	"github.com/firesweep/firesweep/shared/documents/docsize"
 )
 
 // ErrUnqueryable says that a query asks for a value that is too large for a query. Nothing was sent. Firestore refuses such a
@@ -15,7 +17,7 @@ import (
 // separately.
 var ErrUnqueryable = errors.New("a value that is too large for a query")
 
-// maxQueried is how large a value in a query can be, in bytes as [Size] counts them: an index holds only the beginning of a
+// maxQueried is how large a value in a query can be, in bytes as [docsize.Of] counts them: an index holds only the beginning of a
 // longer one. A string counts one byte more than it has, so an id can be too long for a query and still name a document.
 const maxQueried = 1500
 
@@ -23,16 +25,16 @@ const maxQueried = 1500
 // limit does not apply to documents' names, which [Reader.Missing] looks up.
 func Queryable(value any) bool {
 	if ref, ok := value.(*firestore.DocumentRef); ok {
-		return ref != nil && nameSize(relative(ref)) <= maxQueried
+		return ref != nil && docsize.OfName(relative(ref)) <= maxQueried
 	}
 	if list, ok := value.([]string); ok {
 		size := 0
 		for _, text := range list {
-			size += ValueSize(text)
+			size += docsize.OfValue(text)
 		}
 		return size <= maxQueried
 	}
-	return ValueSize(value) <= maxQueried
+	return docsize.OfValue(value) <= maxQueried
 }
 
 // checkValues returns [ErrUnqueryable] if a condition of the query asks for a value that is too large. The error does not

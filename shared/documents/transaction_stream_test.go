@@ -10,6 +10,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/docsize"
 	"github.com/firesweep/firesweep/shared/documents/pace"
 )
 
@@ -102,7 +103,7 @@ func TestRefused(t *testing.T) {
 	set := func(data map[string]any) error {
 		return transact(ctx, w, func(tx *documents.Transaction) error { return tx.Apply(write(documents.Set, "things/a", data)) })
 	}
-	if err := set(map[string]any{"t": strings.Repeat("x", documents.MaxDocument)}); !documents.Refused(err) {
+	if err := set(map[string]any{"t": strings.Repeat("x", docsize.Max)}); !documents.Refused(err) {
 		t.Errorf("a document that is too large: %v", err)
 	}
 	if err := set(map[string]any{"t": "x"}); err != nil || documents.Refused(err) {

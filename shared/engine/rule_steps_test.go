@@ -323,7 +323,7 @@ var handed = cleanup.Rule[cleanup.Subject]{
 		}
 		return cleanup.Do("hand over", "it is there")
 	},
-	Change: func(s cleanup.Subject, d cleanup.Decision, _ cleanup.Run) cleanup.Change {
+	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		if s.From == "" {
 			task := tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}}
 			then := []cleanup.FollowUp{{Task: &task, Recorded: &cleanup.Recorded{}}}

@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/docsize"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -193,7 +194,7 @@ func TestManyFilesOfOneDocument(t *testing.T) {
 	refuses := refuseStorage(f, "")
 	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete box": {Planned: 2, Failed: 2}})
 	for id, entry := range f.Documents(t, "cleanupJobs/testJob/cleanupTodo") {
-		if size := documents.Size("cleanupJobs/testJob/cleanupTodo/"+id, entry); size > 1000*len("photos/0000+")+3*2*len(long) {
+		if size := docsize.Of("cleanupJobs/testJob/cleanupTodo/"+id, entry); size > 1000*len("photos/0000+")+3*2*len(long) {
 			t.Errorf("%d bytes are remembered", size)
 		}
 	}

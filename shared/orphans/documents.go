@@ -63,8 +63,8 @@ func (c Documents) plan(ctx context.Context, p *cleanup.Planner, in stretch) err
 // maxNamed is how many documents that no gap finds are named, at either end of the index.
 const maxNamed = 20
 
-// keepOdd counts and names those whose field is neither a string nor null, which no gap finds. A null, like an empty string, says that
-// there is no owner. Nothing depends on that, so an error is only logged.
+// keepOdd counts and names those whose field is neither a string nor null, which no gap finds. A null, like an empty string, says
+// that there is no owner. Nothing depends on that, so an error is only logged.
 func (c Documents) keepOdd(ctx context.Context, p *cleanup.Planner) {
 	for _, q := range (documents.Query{Collection: c.Collection, Select: documents.NameOnly}).Odd(c.Field, "", []byte{}) {
 		found, err := p.Documents.First(ctx, q, "", maxNamed)
@@ -163,7 +163,7 @@ func (c Documents) share(ctx context.Context, p *cleanup.Planner, from, until st
 		all.Where, all.OrderBy = c.gap(from, until), []string{c.Field}
 	}
 	n, ok := p.CountOf(ctx, all)
-	p.Count(cleanup.Share("documents of "+c.Collection, n, ok, due, 0))
+	p.CountShare("documents of "+c.Collection, n, ok, due, 0)
 }
 
 // allGaps returns the gaps between the owners behind one, and those before the first and behind the last: as many as a run looks

@@ -269,7 +269,7 @@ func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, owne
 		if object.Absent = []documents.Ref{o.Owner}; f.Meant != nil {
 			object.Absent = append(object.Absent, f.Meant(o.Name)...)
 		}
-		why = cmp.Or(why, o.Owner.Shown()+" does not exist")
+		why = cmp.Or(why, o.Owner.String()+" does not exist")
 	}
 	return p.ProposeObject(ctx, o.Kind, f.Reason(why, o.Uploaded), object)
 }

@@ -72,13 +72,13 @@ func (f *Function) Warnings(t testing.TB) map[string][]map[string]any {
 		if line["severity"] != "WARNING" {
 			continue
 		}
-		targets, _ := line["targets"].([]any)
-		if targets == nil {
-			target, _ := line["target"].(string)
-			targets = []any{target}
+		targets, several := line["targets"].([]any)
+		if !several {
+			targets = []any{line["target"]}
 		}
 		for _, target := range targets {
-			byTarget[target.(string)] = append(byTarget[target.(string)], line)
+			name, _ := target.(string)
+			byTarget[name] = append(byTarget[name], line)
 		}
 	}
 	return byTarget

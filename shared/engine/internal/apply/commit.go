@@ -11,6 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/docsize"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -141,7 +142,7 @@ func (a *Applier) record(ctx context.Context, src *decide.Source, items []*decid
 		return err
 	}
 	for _, d := range before {
-		c.bytes += documents.Size(d.Path, d.Data)
+		c.bytes += docsize.Of(d.Path, d.Data)
 	}
 	for i, o := range c.outcomes {
 		if !o.Written || len(o.Change.Writes) == 0 {

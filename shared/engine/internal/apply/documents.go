@@ -76,8 +76,11 @@ func (a *Applier) changeDocuments(ctx context.Context, group []*decide.Item) {
 // commitSafely is [Applier.commit]; a panic is an error.
 func (a *Applier) commitSafely(ctx context.Context, group []*decide.Item) (c *commit, err error) {
 	c = &commit{}
-	defer guard.Recover(&err)
-	return a.commit(ctx, group)
+	err = guard.Call(func() (err error) {
+		c, err = a.commit(ctx, group)
+		return err
+	})
+	return c, err
 }
 
 // firstGroup is how many items share the first commit of a rule at most.

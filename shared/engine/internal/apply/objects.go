@@ -202,7 +202,7 @@ func (a *Applier) deleteFollowing(ctx context.Context, all []*decide.Item) {
 			for _, o := range page {
 				pages[i] = append(pages[i], a.led(ctx, all[i], o)...)
 			}
-			ended[i] = !more || !all[i].Then.Object.Folder
+			ended[i] = !more || !all[i].Then.Object.Folder || errors.Is(all[i].Err, cleanup.ErrOutOfTime)
 			return err
 		}) {
 			a.failed(all[i:i+1], err)
@@ -210,7 +210,7 @@ func (a *Applier) deleteFollowing(ctx context.Context, all []*decide.Item) {
 		}
 		var open []*decide.Item
 		for i, item := range all {
-			if !ended[i] {
+			if !ended[i] && !errors.Is(item.Err, cleanup.ErrOutOfTime) {
 				open = append(open, item)
 			}
 		}
@@ -249,12 +249,27 @@ func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []
 		a.Skip(ctx, "object "+o.Name, reason)
 		return nil
 	}
+	if !a.mayDelete(by) {
+		a.failed([]*decide.Item{by}, cleanup.ErrOutOfTime)
+		return nil
+	}
 	d := objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}
 	object := cleanup.DeleteObject{Deletion: d}
 	if by.Then.Absent != (documents.Ref{}) {
 		object.Absent = []documents.Ref{by.Then.Absent}
 	}
 	return []*decide.Item{{Object: &object, Of: by}}
+}
+
+// mayDelete reports whether an item may lead to one more object.
+func (a *Applier) mayDelete(by *decide.Item) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if by.Most == nil {
+		return true
+	}
+	*by.Most--
+	return *by.Most >= 0
 }
 
 // failed notes the failure of items to which objects belong, if it is one.
@@ -266,17 +281,6 @@ func (a *Applier) failed(all []*decide.Item, err error) {
 	}
 }
 
-// mayDelete reports whether one more object may be deleted that an item leads to.
-func (a *Applier) mayDelete(by *decide.Item) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if by.Most == nil {
-		return true
-	}
-	*by.Most--
-	return *by.Most >= 0
-}
-
 // maxLooks is how often an object is looked at that changes before it is deleted: somebody would have to change it again and
 // again.
 const maxLooks = 3
@@ -285,16 +289,7 @@ const maxLooks = 3
 // Err of the item that leads there. An error says why no more can be deleted, such as [cleanup.ErrOutOfTime].
 func (a *Applier) deleteLed(ctx context.Context, all []*decide.Item) error {
 	for range maxLooks {
-		spent := false
-		for i, o := range all {
-			if spent = !a.mayDelete(o.Of); spent {
-				all = all[:i]
-				break
-			}
-		}
-		if len(all) == 0 && spent {
-			return cleanup.ErrOutOfTime
-		} else if len(all) == 0 {
+		if len(all) == 0 {
 			return nil
 		}
 		if err := a.Time.CheckTime(); err != nil {
@@ -319,9 +314,6 @@ func (a *Applier) deleteLed(ctx context.Context, all []*decide.Item) error {
 				}
 			}
 			a.failed([]*decide.Item{by}, err)
-		}
-		if spent {
-			return cleanup.ErrOutOfTime
 		}
 		all = changed
 	}

@@ -33,7 +33,7 @@ type Item struct {
 	Version string // tells whether the target is still what it was; empty: it may have changed
 	Preview        // where a preview has worked that out
 	Also    int    // how many actions more it counts as, for MAX_ACTIONS
-	Most    *int   // objects that it and others that share this may still delete; nil: any number
+	Most    *int   // of what an earlier run left to do: how many objects may still be deleted; nil: any number
 
 	State
 }

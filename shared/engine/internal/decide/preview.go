@@ -6,6 +6,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/docsize"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -135,7 +136,7 @@ func (d *Decider) few(ctx context.Context, q documents.Query, from documents.Cur
 			return nil, err
 		}
 		for _, doc := range page.Documents {
-			if size += documents.Size(doc.Path, doc.Data); size > maxReadBytes && len(all) > 0 {
+			if size += docsize.Of(doc.Path, doc.Data); size > maxReadBytes && len(all) > 0 {
 				return all, documents.ErrTooMuch
 			}
 			if all = append(all, doc); len(all) == limit {

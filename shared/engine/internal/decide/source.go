@@ -11,6 +11,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/docsize"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/objects"
 )
@@ -167,7 +168,7 @@ func (s *Source) stream(
 		if err != nil {
 			return nil, err
 		}
-		if size += documents.Size(d.Path, d.Data); size > maxReadBytes && len(all) > 0 {
+		if size += docsize.Of(d.Path, d.Data); size > maxReadBytes && len(all) > 0 {
 			return all, documents.ErrTooMuch
 		}
 		all = append(all, d)

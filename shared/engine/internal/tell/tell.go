@@ -129,8 +129,8 @@ func (i *invalid) what(in string) string {
 	return text
 }
 
-// TellWarnings logs what is kept because it cannot be judged, a line for each collection and reason, and what is doubtful about the run as a whole.
-// What the last run warned of too, as before says, is one line.
+// TellWarnings logs what is kept because it cannot be judged, a line for each collection and reason, and what is doubtful about the
+// run as a whole. What the last run warned of too, as before says, is one line.
 func (t *Teller) TellWarnings(ctx context.Context, before []string) {
 	var same []string
 	say := func(message string, fields ...any) {

@@ -40,18 +40,22 @@ type written struct {
 // WroteDocuments logs which documents were written, but for the bundle's own records.
 func (t *Teller) WroteDocuments(ctx context.Context, writes []documents.Written) {
 	w := t.Writes(ctx)
-	t.mu.Lock()
 	for _, d := range writes {
-		if collections.IsOwn(d.Path) {
-			continue
-		}
-		w.add(written{Op: d.Op, Path: d.Path, Unsure: d.Unsure})
-		if t.Wrote != nil && !d.Unsure {
-			t.Wrote[d.Op+" "+path.Base(path.Dir(d.Path))]++
+		if !collections.IsOwn(d.Path) {
+			w.add(written{Op: d.Op, Path: d.Path, Unsure: d.Unsure})
+			t.count(d)
 		}
 	}
-	t.mu.Unlock()
 	w.Log()
+}
+
+// count counts a document that was written.
+func (t *Teller) count(d documents.Written) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.Wrote != nil && !d.Unsure {
+		t.Wrote[d.Op+" "+path.Base(path.Dir(d.Path))]++
+	}
 }
 
 // DeletedAccounts logs which accounts were deleted.

@@ -1,4 +1,5 @@
-package documents
+// Package docsize says how large Firestore counts documents and their values.
+package docsize
 
 import (
 	"fmt"
@@ -9,18 +10,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// MaxDocument is how large a document can be, in bytes as [Size] counts them.
-const MaxDocument = 1 << 20
+// Max is how large a document can be, in bytes as [Of] counts them.
+const Max = 1 << 20
 
-// Size returns the size of a document in bytes, as Firestore counts it (https://cloud.google.com/firestore/docs/storage-size)
+// Of returns the size of a document in bytes, as Firestore counts it (https://cloud.google.com/firestore/docs/storage-size)
 // or more: where these rules leave something open, the larger figure counts.
-func Size(path string, data map[string]any) int { return nameSize(path) + ValueSize(data) }
+func Of(path string, data map[string]any) int { return OfName(path) + OfValue(data) }
 
-// nameSize returns the size of a path in bytes. Its slashes stand for the byte that Firestore adds to each part.
-func nameSize(path string) int { return len(path) + 1 + 16 }
+// OfName returns the size of a path in bytes. Its slashes stand for the byte that Firestore adds to each part.
+func OfName(path string) int { return len(path) + 1 + 16 }
 
-// ValueSize returns the size in bytes, as Firestore counts it, of a value in the type that the client library reads.
-func ValueSize(value any) int {
+// OfValue returns the size in bytes, as Firestore counts it, of a value in the type that the client library reads.
+func OfValue(value any) int {
 	switch v := value.(type) {
 	case nil, bool:
 		return 1
@@ -35,19 +36,19 @@ func ValueSize(value any) int {
 	case []byte:
 		return len(v)
 	case *firestore.DocumentRef:
-		return nameSize(v.Path) // includes the project and the database, which Firestore may not count
+		return OfName(v.Path) // includes the project and the database, which Firestore may not count
 	case firestore.Vector64:
 		return 8 * len(v)
 	case []any:
 		n := 0
 		for _, item := range v {
-			n += ValueSize(item)
+			n += OfValue(item)
 		}
 		return n
 	case map[string]any:
 		n := 32
 		for field, item := range v {
-			n += len(field) + 1 + ValueSize(item)
+			n += len(field) + 1 + OfValue(item)
 		}
 		return n
 	default:

@@ -1,4 +1,4 @@
-package documents_test
+package docsize_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/docsize"
 )
 
 func TestSize(t *testing.T) {
@@ -28,13 +28,13 @@ func TestSize(t *testing.T) {
 		"nested":      {map[string]any{"a": []any{map[string]any{"b": true}}}, 32 + 2 + 32 + 2 + 1},
 		"not yet met": {struct{ X string }{"abc"}, 64 + 5},
 	} {
-		if got := documents.ValueSize(tt.value); got != tt.want {
+		if got := docsize.OfValue(tt.value); got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)
 		}
 	}
 	// The example of https://cloud.google.com/firestore/docs/storage-size.
 	task := map[string]any{"type": "Personal", "done": false, "priority": int64(1), "description": "Learn Cloud Firestore"}
-	if got := documents.Size("users/jeff/tasks/my_task_id", task); got != 147 {
+	if got := docsize.Of("users/jeff/tasks/my_task_id", task); got != 147 {
 		t.Errorf("the documented example: %d, want 147", got)
 	}
 }
@@ -51,12 +51,12 @@ func TestSizeIsNeverLess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const path = "archive/a"
-			n := documents.MaxDocument
-			for documents.Size(path, of(n)) > documents.MaxDocument-100 { // a field may be 89 bytes smaller than a document
+			n := docsize.Max
+			for docsize.Of(path, of(n)) > docsize.Max-100 { // a field may be 89 bytes smaller than a document
 				n -= 1000
 			}
 			if _, err := p.Firestore(t).Doc(path).Set(context.Background(), of(n)); err != nil {
-				t.Errorf("a document of %d bytes: %v", documents.Size(path, of(n)), err)
+				t.Errorf("a document of %d bytes: %v", docsize.Of(path, of(n)), err)
 			}
 		})
 	}
