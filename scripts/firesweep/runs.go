@@ -120,6 +120,18 @@ func lateAfter(e manifest.Entry, period time.Duration) time.Duration {
 	return min(2*period, period+time.Hour) + time.Duration(e.TimeoutSeconds)*time.Second
 }
 
+// untilNext returns how long after a time a job runs again: one night a year has no 02:30, and a run is missing in all others.
+func untilNext(e manifest.Entry, last time.Time) time.Duration {
+	every := schedule.Longest(e)
+	for at := range schedule.Times(e, last) {
+		if !last.IsZero() && !strings.Contains(e.Schedule, "~") { // which Terraform chooses
+			return min(every, at.Sub(last))
+		}
+		break
+	}
+	return every
+}
+
 // standing reads a job's last runs, and tells its state by them and its record.
 func (a *app) standing(ctx context.Context, job manifest.Entry, record record, limit int) (st standing, err error) {
 	now := a.clock()
@@ -133,7 +145,7 @@ func (a *app) standing(ctx context.Context, job manifest.Entry, record record, l
 	if record.Last != nil && record.Last.StartedAt.After(last) {
 		last = record.Last.StartedAt
 	}
-	switch late := last.Add(lateAfter(job, every)); {
+	switch late := last.Add(lateAfter(job, untilNext(job, last))); {
 	case record.Err != nil:
 		st.State, st.Detail = stateBroken, "No run can begin: "+record.Err.Error()
 	case record.Holder != "" && now.Before(record.Until):

@@ -10,6 +10,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
@@ -291,5 +292,27 @@ func TestWhatToDo(t *testing.T) {
 		}
 		out, _ := o.ends(t, code, "show", "cleanupReports")
 		wantParts(t, oneLine(out), "cleanupReports: "+string(status), says, "-> A right is missing.")
+	}
+}
+
+// TestALateRunIsTold: the next time that was due counts, not the longest time of the year between two.
+func TestALateRunIsTold(t *testing.T) {
+	t.Parallel()
+	night := manifest.Entry{Name: "cleanupThings", Schedule: "30 2 * * *", TimeZone: "Europe/Berlin", TimeoutSeconds: 60}
+	for last, want := range map[string]time.Duration{
+		"2026-01-10T01:30:00Z": 24 * time.Hour, "2026-01-10T01:45:00Z": 23*time.Hour + 45*time.Minute,
+		"2026-03-28T01:30:00Z": 47 * time.Hour, // the night after has no 02:30
+	} {
+		at, err := time.Parse(time.RFC3339, last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := untilNext(night, at); got != want {
+			t.Errorf("after %s it runs again after %s, want %s", last, got, want)
+		}
+	}
+	night.Schedule = "0~59 2 * * *"
+	if got := untilNext(night, time.Date(2026, 1, 10, 1, 59, 0, 0, time.UTC)); got < 24*time.Hour {
+		t.Errorf("a minute that Terraform chooses: %s", got)
 	}
 }

@@ -34,36 +34,23 @@ type With struct {
 // reach returns what a rule can do of whose items these are what goes along.
 func (w With) reach(items string) cleanup.Reach {
 	r := cleanup.Reach{Items: items, Deletes: []string{items}}
-	for _, a := range w.With {
-		w.reachAlong(&r, a, w.At())
+	for _, a := range w.Along() {
+		folder := strings.TrimSuffix(a.Objects, rule.Everything)
+		along := rule.Pattern(a.At(a.Of))
+		switch {
+		case a.Account != "":
+			r.Account = true
+		case a.Objects != "" && a.Field == "":
+			r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Whole: true})
+		case a.Objects != "":
+			r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Owner: a.Metadata, Homes: w.Home != nil})
+		case a.Remove:
+			r.Writes = append(r.Writes, along)
+		default:
+			r.Deletes = append(r.Deletes, along)
+		}
 	}
 	return r
-}
-
-// reachAlong adds what goes along with documents of a place.
-func (w With) reachAlong(r *cleanup.Reach, a rule.Relation, at string) {
-	folder := strings.TrimSuffix(a.Objects, rule.Everything)
-	switch {
-	case a.Account != "":
-		r.Account = true
-		return
-	case a.Objects != "" && a.Field == "":
-		r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Whole: true})
-		return
-	case a.Objects != "":
-		r.Objects = append(r.Objects, cleanup.Files{Folder: folder, Owner: a.Metadata, Homes: w.Home != nil})
-		return
-	}
-	at = a.At(at)
-	along := rule.Pattern(at)
-	if a.Remove {
-		r.Writes = append(r.Writes, along)
-		return
-	}
-	r.Deletes = append(r.Deletes, along)
-	for _, below := range a.With {
-		w.reachAlong(r, below, at)
-	}
 }
 
 // Rule returns a rule that deletes a document, and what goes along with it, if judging says so. What judging's Change writes, if
@@ -128,10 +115,10 @@ type state[S any] struct {
 type item struct {
 	cleanup.Subject
 	children []child
-	whole    bool            // children are all
-	used     map[string]bool // what its fields refer to by which others do, too
-	shared   []documents.Ref // documents that stay because of that
-	kept     string          // why it stays: another rule keeps what belongs to it
+	whole    bool                       // children are all
+	shared   []documents.Ref            // documents to which others refer, so that they stay
+	files    map[string]map[string]file // what its texts refer to, by the relation's key
+	kept     string                     // why it stays: a rule keeps what belongs to it
 }
 
 // child is a document that goes along.
@@ -139,14 +126,18 @@ type child struct {
 	documents.Document
 	// loses, if set, returns the field that is written instead of deleting it, with its value, given the document's fields.
 	loses func(data map[string]any) (field string, whole any)
+
+	unless    []rule.Relation // of the relation
+	above     documents.Ref   // what led to it
+	claimed   bool            // by a field: others may refer to it, too
+	referrers referrers
 }
 
 // gather reads the documents that go along.
 func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error {
 	for _, a := range w.With {
-		err := w.gatherUsed(ctx, src, a, due)
+		var err error
 		switch {
-		case err != nil:
 		case a.Objects != "" || a.Account != "":
 		case Deep(a) || a.Document != "":
 			err = w.gatherDeep(ctx, src, a, due)
@@ -157,7 +148,11 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 			return err
 		}
 	}
-	return w.gatherKept(ctx, src, due)
+	if err := w.gatherKept(ctx, src, due); err != nil {
+		return err
+	}
+	w.leaveShared(due)
+	return w.gatherFiles(ctx, src, due)
 }
 
 // nameless reports whether no field can name a document, because its id is one that names nothing.
@@ -190,7 +185,7 @@ func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Rel
 	for n, i := range due {
 		of := found[parents[n]]
 		for _, d := range of.Documents {
-			i.children = append(i.children, child{Document: d})
+			i.children = append(i.children, child{Document: d, unless: a.Unless})
 		}
 		i.whole = i.whole && of.Whole
 	}
@@ -220,14 +215,7 @@ func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relatio
 	for _, i := range due {
 		t := tree{With: w, src: src, room: i.Room - len(i.children)}
 		filled, _ := w.ItemOf(i.Document)
-		if a.Document != "" {
-			var err error
-			if t.stay, err = w.refersElsewhere(ctx, src, a, i, due); err != nil {
-				return err
-			}
-			i.shared = slices.AppendSeq(i.shared, maps.Keys(t.stay))
-		}
-		whole, err := t.add(ctx, a, filled, i.Ref(), w.At())
+		whole, err := t.add(ctx, a, filled, i.Ref(), w.At(), w.Place())
 		if err != nil {
 			return err
 		}
@@ -241,12 +229,13 @@ type tree struct {
 	With
 	src      cleanup.Source
 	room     int
-	stay     map[documents.Ref]bool // with what belongs to them
 	children []child
 }
 
 // add adds what goes along with a document of a place, and reports whether that is all.
-func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at string) (whole bool, err error) {
+func (t *tree) add(
+	ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at string, place rule.Place,
+) (whole bool, err error) {
 	if a.Subcollection == rule.Everything {
 		most := max(0, t.room) + 1
 		below, err := t.src.Below(ctx, ref, most)
@@ -262,33 +251,37 @@ func (t *tree) add(ctx context.Context, a rule.Relation, of rule.Item, ref docum
 		})
 		for _, collection := range slices.Compact(in) {
 			all, parent := rule.Relation{Subcollection: path.Base(collection)}, documents.Document{Path: path.Dir(collection)}
-			if whole, err := t.addOf(ctx, all, of, parent.Ref(), at); err != nil || !whole {
+			if whole, err := t.addOf(ctx, all, of, parent.Ref(), at, place); err != nil || !whole {
 				return false, err
 			}
 		}
 		return len(below) < most, nil
 	}
-	return t.addOf(ctx, a, of, ref, at)
+	return t.addOf(ctx, a, of, ref, at, place)
 }
 
 // addOf is [tree.add] of one collection, whatever its name.
-func (t *tree) addOf(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at string) (whole bool, err error) {
+func (t *tree) addOf(
+	ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at string, place rule.Place,
+) (whole bool, err error) {
 	repeats := strings.Contains(at, "/") // below others, so only a reference names it
 	found, whole, err := t.find(ctx, a, of, ref, repeats)
 	if err != nil {
 		return false, err
 	}
 	for _, d := range found {
-		if t.stay[d.Ref()] {
-			continue
+		c := child{Document: d, unless: a.Unless, above: ref}
+		if a.Document != "" {
+			if c.referrers, c.claimed, err = t.referrersOf(ctx, t.src, place, a.Document, of, d.Ref()); err != nil {
+				return false, err
+			}
 		}
-		c := child{Document: d}
 		if a.Remove {
 			c.loses = func(data map[string]any) (string, any) { return removed(a, d.Database, data, ref, repeats) }
 		}
 		inner := rule.Item{ID: d.ID(), Parent: path.Dir(d.Ref().Collection), Bound: of.Bound, Field: d.Lookup, Database: d.Database}
 		for _, b := range a.With {
-			if all, err := t.add(ctx, b, inner, d.Ref(), a.At(at)); err != nil || !all {
+			if all, err := t.add(ctx, b, inner, d.Ref(), a.At(at), a.Place()); err != nil || !all {
 				return false, err
 			}
 		}
@@ -428,7 +421,7 @@ func losses(children []child) (writes []documents.Write) {
 
 // follow adds what is deleted after the commit: objects and the account.
 func (w With) follow(change *cleanup.Change, a rule.Relation, i item, run cleanup.Run) {
-	folder := strings.ReplaceAll(strings.TrimSuffix(a.Objects, rule.Everything), "{id}", i.ID())
+	folder := folderOf(a, i)
 	switch {
 	case a.Account != "":
 		change.Then = append(change.Then, cleanup.FollowUp{Account: i.ID(), Absent: i.Ref()})
@@ -437,7 +430,7 @@ func (w With) follow(change *cleanup.Change, a rule.Relation, i item, run cleanu
 		change.Then = append(change.Then, cleanup.FollowUp{Object: cleanup.ObjectDeletion{Name: folder, Folder: true}, Absent: i.Ref()})
 	case a.Objects != "":
 		Objects{
-			Field: a.Field, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home, used: i.used, keptUsed: w.keptUsed(),
+			Field: a.Field, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home, read: i.files[a.Key],
 			Under:   objects.Folders{folder},
 			Outside: a.Field + " names an object outside " + strings.TrimSuffix(a.Objects, rule.Everything),
 		}.Follow(change, run.Config, i.Ref(), i.Document)

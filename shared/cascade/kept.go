@@ -2,6 +2,7 @@ package cascade
 
 import (
 	"context"
+	"path"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -9,31 +10,32 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// gatherKept asks the unless of other rules about the documents that go along. What one of them keeps stays, and its parent with
-// it.
+// gatherKept asks about the documents that go along the unless of their relation and that of every rule of the list that is about
+// them. What one of them keeps stays, and its parent with it.
 func (w With) gatherKept(ctx context.Context, src cleanup.Source, due []*item) error {
-	if len(w.Others) == 0 {
-		return nil
-	}
 	for _, i := range due {
 		goes := map[documents.Ref]bool{i.Ref(): true} // what is deleted itself keeps nothing
 		for _, c := range i.children {
 			goes[c.Ref()] = c.loses == nil
 		}
 		for _, c := range i.children {
-			if c.loses != nil {
-				continue
-			}
+			in := c.Ref().Collection
+			asked := []rule.Rule{{CollectionGroup: path.Base(in), Unless: c.unless}}
 			for _, other := range w.Others {
-				if !rule.Same(other.At(), c.Ref().Collection) {
+				if rule.Same(other.At(), in) {
+					asked = append(asked, other.Rule)
+				}
+			}
+			for _, r := range asked {
+				if c.loses != nil || len(r.Unless) == 0 {
 					continue
 				}
-				why, err := keeps(ctx, src, other, c.Ref(), goes)
+				why, err := keeps(ctx, src, r, c.Ref(), goes)
 				if err != nil {
 					return err
 				}
 				if why != "" {
-					i.kept = "a document of " + other.Source() + " that would be deleted along stays, because " + why
+					i.kept = "a document of " + in + " that would be deleted along stays, because " + why
 				}
 			}
 		}
@@ -45,12 +47,9 @@ func (w With) gatherKept(ctx context.Context, src cleanup.Source, due []*item) e
 func keeps(ctx context.Context, src cleanup.Source, r rule.Rule, ref documents.Ref, goes map[documents.Ref]bool) (string, error) {
 	found, err := src.Get(ctx, []documents.Ref{ref})
 	d, there := found[ref]
-	if err != nil || !there {
-		return "", err
-	}
 	i, mine := r.ItemOf(d)
-	if !mine {
-		return "", nil
+	if err != nil || !there || !mine {
+		return "", err
 	}
 	for _, e := range r.Exceptions() {
 		if e.Holds(i.Lookup) != criteria.Unmet {
@@ -59,44 +58,49 @@ func keeps(ctx context.Context, src cleanup.Source, r rule.Rule, ref documents.R
 	}
 	r.Gone = nil
 	for _, u := range r.Related() {
-		var ok, exists bool
-		switch {
-		case u.Document != "":
-			var refs []documents.Ref
-			if refs, ok = i.Fill(u.Document); ok {
-				var found map[documents.Ref]documents.Document
-				found, err = src.Get(ctx, refs)
-				for ref := range found {
-					exists = exists || !goes[ref]
-				}
-			}
-		case u.Account != "":
-			var uid string
-			if uid, ok = i.UID(u.Account); ok {
-				var found map[string]bool
-				found, err = src.Accounts(ctx, []string{uid})
-				exists = found[uid]
-			}
-		default:
-			var queries []documents.Query
-			queries, ok = u.Queries(ref, false, src.Reference, src.Run().Now)
-			for _, q := range queries {
-				var some []documents.Document
-				q.ReadOnly = true
-				if some, err = src.First(ctx, q, "", 1); err != nil {
-					break
-				}
-				exists = exists || len(some) > 0
-			}
-		}
+		named, exists, err := related(ctx, src, u, i, ref, goes)
 		switch {
 		case err != nil:
 			return "", err
-		case !ok:
+		case !named:
 			return u.Nameless(), nil
 		case exists:
 			return u.Exists(), nil
 		}
 	}
 	return "", nil
+}
+
+// related reports whether something is related to a document that stays; named is false if nobody could tell.
+func related(
+	ctx context.Context, src cleanup.Source, u rule.Relation, i rule.Item, ref documents.Ref, goes map[documents.Ref]bool,
+) (named, exists bool, err error) {
+	switch {
+	case u.Document != "":
+		refs, ok := i.Fill(u.Document)
+		found, err := src.Get(ctx, refs)
+		for ref := range found {
+			exists = exists || !goes[ref]
+		}
+		return ok, exists, err
+	case u.Account != "":
+		uid, ok := i.UID(u.Account)
+		if !ok {
+			return false, false, nil
+		}
+		found, err := src.Accounts(ctx, []string{uid})
+		return true, found[uid], err
+	}
+	queries, ok := u.Queries(ref, false, src.Reference, src.Run().Now)
+	for _, q := range queries {
+		q.ReadOnly = true
+		some, err := src.First(ctx, q, "", len(goes)+1)
+		if err != nil {
+			return false, false, err
+		}
+		for _, d := range some {
+			exists = exists || !goes[d.Ref()]
+		}
+	}
+	return ok, exists, nil
 }

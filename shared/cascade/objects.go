@@ -25,8 +25,7 @@ type Objects struct {
 	// Home, if set, is the folder of the document's author, or "" if there is none: elsewhere an object without OwnerKey is kept.
 	Home func(documents.Document) string
 
-	used     map[string]bool // values by which other documents refer to the same
-	keptUsed string          // the reason to keep these
+	read map[string]file // what texts refer to, where that was looked up
 }
 
 // maxNamed is how many objects a commit follows of those that its documents name: each costs a request, and one document may name
@@ -46,20 +45,19 @@ func (o Objects) Follow(change *cleanup.Change, c config.Config, owner documents
 			if isEmpty := value == nil || value == ""; isEmpty && !strings.Contains(o.Field, "[]") {
 				continue // a field may name nothing, but each element of a list must name something
 			}
-			name, kept := o.named(value, c)
-			if text, isText := value.(string); isText && kept == "" && o.used[text] {
-				kept = o.keptUsed
-			}
-			switch _, known := homes[name]; {
-			case kept != "":
+			names, kept := o.named(value, c)
+			if kept != "" {
 				change.Kept = append(change.Kept, kept)
 				change.Notices = append(change.Notices, cleanup.Notice{ // without the URL: a user wrote it, so it must not be logged
 					Message: d.Path + ": deleted, but not its object: " + kept, Fields: map[string]any{"document": d.Path, "reason": kept},
 				})
-			case !known && len(homes) == maxNamed:
-				more++
-				change.Kept = append(change.Kept, keptMany)
-			default:
+			}
+			for _, name := range names {
+				if _, known := homes[name]; !known && len(homes) == maxNamed {
+					more++
+					change.Kept = append(change.Kept, keptMany)
+					continue
+				}
 				homes[name] = home
 			}
 		}
@@ -82,17 +80,23 @@ func (o Objects) Follow(change *cleanup.Change, c config.Config, owner documents
 // keptMany is the reason to keep the objects that a document names beyond [maxNamed].
 const keptMany = "one document names more than 200 objects"
 
-// named returns the object that a value names, or the reason why it names none that may be deleted.
-func (o Objects) named(value any, c config.Config) (name, kept string) {
+// named returns the objects that a value names and that may be deleted, or the reason why it names none, or not all.
+func (o Objects) named(value any, c config.Config) (names []string, kept string) {
+	text, _ := value.(string)
+	read, isRead := o.read[text]
 	switch names, kept := o.anywhere(value, c); {
+	case isRead && len(read.names)+len(read.kept) > 0:
+		return read.names, read.kept
 	case kept != "":
-		return "", kept
+		return nil, kept
+	case isRead && o.Under.Hold(names[0]):
+		return nil, o.Field + " refers to no file that is there"
 	case len(names) > 1:
-		return "", o.Field + " holds a gs:// location that may be percent-encoded"
+		return nil, o.Field + " holds a gs:// location that may be percent-encoded"
 	case !o.Under.Hold(names[0]):
-		return "", o.Outside
+		return nil, o.Outside
 	default:
-		return names[0], ""
+		return names, ""
 	}
 }
 

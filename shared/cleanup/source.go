@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // Source is what a rule reads from: the database while planning, the transaction in a commit. Get and First may be called side by
@@ -23,6 +24,8 @@ type Source interface {
 	// Below returns the first documents below one, without fields: however deep, be there documents between or not. No transaction
 	// holds them still.
 	Below(ctx context.Context, document documents.Ref, limit int) ([]documents.Document, error)
+	// Objects returns those of some objects that there are. No transaction holds them still.
+	Objects(ctx context.Context, names []string) (map[string]objects.Object, error)
 	// Accounts reports which accounts exist. No transaction holds them still, so a rule asks for them last.
 	Accounts(ctx context.Context, uids []string) (exist map[string]bool, err error)
 }

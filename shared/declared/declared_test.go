@@ -14,8 +14,8 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// entry returns the entry that declares a rule, in the form of rules.json.
-func entry(t testing.TB, rule any) manifest.Entry {
+// entry returns the entry that declares a rule, in the form of rules.json, in a list with others.
+func entry(t testing.TB, rule any, others ...string) manifest.Entry {
 	t.Helper()
 	if keys, is := rule.(fields); is && keys["where"] != nil && len(keys["where"].(array)) == 0 {
 		without := maps.Clone(keys)
@@ -26,7 +26,7 @@ func entry(t testing.TB, rule any) manifest.Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = []byte(`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *",` + strings.TrimPrefix(string(text), "{") + `]}`)
+	text = []byte(`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *",` + strings.Join(append([]string{strings.TrimPrefix(string(text), "{")}, others...), ",") + `]}`)
 	entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: text})
 	if err != nil {
 		t.Fatal(err)

@@ -178,7 +178,7 @@ func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
 // countRest counts what the query skips, while the run plans.
 func (g *planning) countRest(ctx context.Context) {
 	g.CountNotDue(ctx, cleanup.NotDue{
-		All: g.Place().Query(), Due: g.query, Unset: true, Judge: g.undated,
+		All: g.Place().Query(), Due: g.query, Unset: true, Judge: g.undated, Behind: g.Age[0].Behind(),
 		Then: func(all, found int, ok bool) { g.share(ctx, all, found, ok) },
 	})
 }

@@ -1,36 +1,131 @@
 package declared_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// TestWhatAnotherRuleKeeps stays, and its parent with it.
-func TestWhatAnotherRuleKeeps(t *testing.T) {
-	t.Parallel()
-	entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(`{"rules":[
-		{"name":"eraseUsers","schedule":"0 4 * * *","collection":"users","age":{"field":"at","days":30},"maxDuePercent":100,
-			"with":[{"collection":"invoices","field":"userId"},{"subcollection":"**"}]},
-		{"name":"cleanupInvoices","schedule":"0 4 * * *","collection":"invoices","age":{"field":"at","days":3000},
-			"unless":[{"document":"legalHolds/{id}"},{"field":"open","==":true}]},
-		{"name":"cleanupNotes","schedule":"0 4 * * *","collection":"users/{user}/notes","age":{"field":"at","days":3000},
-			"unless":[{"document":"pins/{user}"}]}]}`)})
+// lists returns the entries of a list of rules.
+func lists(t *testing.T, rules string) []manifest.Entry {
+	t.Helper()
+	entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(`{"rules":[` + rules + `]}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := enginetest.New(t, newFunction(t, entries[0]))
-	f.Now = now
-	for _, user := range []string{"free", "held", "open", "listed"} {
-		f.Set(t, "users/"+user, fields{"at": old})
-		f.Set(t, "users/"+user+"/notes/n", fields{"at": old})
-		f.Set(t, "invoices/of-"+user, fields{"userId": user, "open": user == "open"})
+	return entries
+}
+
+// TestWhatAnotherRuleKeeps stays, and its parent with it: whatever that rule's unless says, and wherever with leads there.
+func TestWhatAnotherRuleKeeps(t *testing.T) {
+	t.Parallel()
+	const erase = `{"name":"eraseUsers","schedule":"0 4 * * *","collection":"users","age":{"field":"at","days":30},"maxDuePercent":100,"with":[`
+	const other = `]},{"name":"cleanupOthers","schedule":"0 4 * * *","age":{"field":"at","days":3000},`
+	const invoices = `{"collection":"invoices","field":"userId"}`
+	for name, tt := range map[string]struct {
+		rules string
+		keeps map[string]fields // what keeps the user held
+		meets string            // the rule that check names; empty: none
+	}{
+		"a document":       {invoices + other + `"collection":"invoices","unless":[{"document":"legalHolds/{id}"}]}`, map[string]fields{"legalHolds/of-held": {"x": true}}, "cleanupOthers"},
+		"a condition":      {invoices + other + `"collection":"invoices","unless":[{"field":"open","==":true}]}`, map[string]fields{"invoices/of-held": {"userId": "held", "open": true}}, "cleanupOthers"},
+		"an account":       {invoices + other + `"collection":"invoices","unless":[{"account":"{keeper}"}]}`, map[string]fields{"invoices/of-held": {"userId": "held", "keeper": "ken"}}, "cleanupOthers"},
+		"what is below it": {invoices + other + `"collection":"invoices","unless":[{"subcollection":"disputes"}]}`, map[string]fields{"invoices/of-held/disputes/d": {"x": true}}, "cleanupOthers"},
+		"what refers to it": {invoices + other + `"collection":"invoices","unless":[{"collection":"disputes","field":"of"}]}`, map[string]fields{"disputes/d": {"of": "of-held"}},
+			"cleanupOthers"},
+		"by a path":         {`{"document":"profiles/{id}"}` + other + `"collection":"profiles","unless":[{"document":"pins/{id}"}]}`, map[string]fields{"profiles/held": {"x": true}, "pins/held": {"x": true}}, "cleanupOthers"},
+		"below":             {`{"subcollection":"notes"}` + other + `"collection":"users/{user}/notes","unless":[{"document":"pins/{user}"}]}`, map[string]fields{"pins/held": {"x": true}}, "cleanupOthers"},
+		"in every place":    {`{"subcollection":"**"}` + other + `"collectionGroup":"notes","unless":[{"field":"open","==":true}]}`, map[string]fields{"users/held/notes/n": {"open": true}}, "cleanupOthers"},
+		"all below":         {`{"subcollection":"**"}` + other + `"collection":"users/{user}/notes","unless":[{"document":"pins/{user}"}]}`, map[string]fields{"pins/held": {"x": true}}, "cleanupOthers"},
+		"nested":            {`{"subcollection":"notes","with":[{"subcollection":"lines"}]}` + other + `"collectionGroup":"lines","unless":[{"field":"open","==":true}]}`, map[string]fields{"users/held/notes/n/lines/l": {"open": true}}, "cleanupOthers"},
+		"of the relation":   {`{"collection":"invoices","field":"userId","unless":[{"document":"legalHolds/{id}"}]}` + "]}", map[string]fields{"legalHolds/of-held": {"x": true}}, ""},
+		"a condition of it": {`{"collection":"invoices","field":"userId","unless":[{"field":"open","==":true}]}` + "]}", map[string]fields{"invoices/of-held": {"userId": "held", "open": true}}, ""},
+		"of one below":      {`{"subcollection":"notes","unless":[{"document":"pins/{id}"}]}` + "]}", map[string]fields{"users/held/notes/p": {"x": true}, "pins/p": {"x": true}}, ""},
+		"of one nested":     {`{"subcollection":"notes","with":[{"subcollection":"lines","unless":[{"field":"open","==":true}]}]}` + "]}", map[string]fields{"users/held/notes/n/lines/l": {"open": true}}, ""},
+		"the rule's own": {`{"document":"users/{partner}"}],"unless":[{"document":"pins/{id}"}` + "]}",
+			map[string]fields{"users/held": {"at": old, "partner": "wife"}, "users/wife": {"at": now}, "pins/wife": {"x": true}, "users/free": {"at": old, "partner": "man"}, "users/man": {"at": now}}, "eraseUsers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			entries := lists(t, erase+tt.rules)
+			words := entries[0].Words()
+			if says := strings.Contains(words, "what "+tt.meets+" keeps stays"); says != (tt.meets != "") {
+				t.Errorf("check says %q", words)
+			}
+			if strings.Contains(tt.rules, "account") != slices.Contains(entries[0].Uses(), config.Auth) {
+				t.Errorf("it uses %v", entries[0].Uses())
+			}
+			f := enginetest.New(t, newFunction(t, entries[0]))
+			f.Indexes, f.Now = entries[0].AllIndexes(), now
+			f.SignUp(t, "ken")
+			for _, user := range []string{"free", "held"} {
+				f.Set(t, "users/"+user, fields{"at": old})
+				f.Set(t, "users/"+user+"/notes/n", fields{"at": old})
+				f.Set(t, "users/"+user+"/notes/n/lines/m", fields{"at": old})
+				f.Set(t, "invoices/of-"+user, fields{"userId": user, "open": false, "keeper": "nobody"})
+				f.Set(t, "profiles/"+user, fields{"x": true})
+			}
+			for path, data := range tt.keeps {
+				f.Set(t, path, data)
+			}
+			preview := f.Run(t, `{"dryRun":true}`)
+			for _, one := range preview.Plan {
+				enginetest.Want(t, one.Target+" is kept by the plan", one.Target == "users/held", one.Kept != "")
+			}
+			rep := f.Run(t, "")
+			enginetest.Want(t, "status", report.Completed, rep.Status)
+			users := f.IDs(t, "users")
+			enginetest.Want(t, "users that stay", true, slices.Contains(users, "held") && !slices.Contains(users, "free"))
+			for path := range tt.keeps {
+				if _, there := f.Everything(t)[path]; !there && !strings.Contains(path, "free") && !strings.Contains(path, "man") {
+					t.Errorf("%s is deleted", path)
+				}
+			}
+			for _, path := range []string{"users/held/notes/n", "invoices/of-held", "profiles/held"} {
+				if _, there := f.Everything(t)[path]; !there {
+					t.Errorf("%s is deleted", path)
+				}
+			}
+		})
 	}
-	f.Set(t, "legalHolds/of-held", fields{"x": true})
-	f.Set(t, "pins/listed", fields{"x": true})
-	enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
-	enginetest.Want(t, "users", []string{"held", "listed", "open"}, f.IDs(t, "users"))
-	enginetest.Want(t, "invoices", []string{"of-held", "of-listed", "of-open"}, f.IDs(t, "invoices"))
+}
+
+// TestRulesThatDoNotMeet: a rule that is about other documents is not asked, and check does not name it.
+func TestRulesThatDoNotMeet(t *testing.T) {
+	t.Parallel()
+	for name, rules := range map[string]string{
+		"another collection":  `{"collection":"invoices","field":"userId"}` + `]},{"name":"cleanupOthers","schedule":"0 4 * * *","collection":"orders","age":"any","unless":[{"document":"h/{id}"}]}`,
+		"no unless":           `{"collection":"invoices","field":"userId"}` + `]},{"name":"cleanupOthers","schedule":"0 4 * * *","collection":"invoices","age":"any"}`,
+		"an entry is removed": `{"collection":"teams","field":"members[]","remove":true}` + `]},{"name":"cleanupOthers","schedule":"0 4 * * *","collection":"teams","age":"any","unless":[{"document":"h/{id}"}]}`,
+		"below another":       `{"subcollection":"**"}` + `]},{"name":"cleanupOthers","schedule":"0 4 * * *","collection":"teams/{t}/notes","age":"any","unless":[{"document":"h/{id}"}]}`,
+	} {
+		e := lists(t, `{"name":"eraseUsers","schedule":"0 4 * * *","collection":"users","age":{"field":"at","days":30},"with":[`+rules)[0]
+		if len(e.Others) > 0 || strings.Contains(e.Words(), "keeps stays") {
+			t.Errorf("%s: %s", name, e.Words())
+		}
+	}
+}
+
+// TestUnlessInWith: it is for documents that are deleted.
+func TestUnlessInWith(t *testing.T) {
+	t.Parallel()
+	for with, want := range map[string]string{
+		`{"collection":"teams","field":"members[]","remove":true,"unless":[{"document":"h/{id}"}]}`: "it keeps what is deleted",
+		`{"subcollection":"**","unless":[{"document":"h/{id}"}]}`:                                   "it keeps what is deleted",
+		`{"account":"{id}","unless":[{"document":"h/{id}"}]}`:                                       "it cannot be beside account",
+		`{"objects":"x/{id}/**","unless":[{"document":"h/{id}"}]}`:                                  "it cannot be beside objects",
+		`{"subcollection":"notes","unless":[{"document":"h"}]}`:                                     "with[0].unless[0].document",
+		`{"subcollection":"notes","unless":[{"document":"cleanupRuns/{id}"}]}`:                      "belongs to Firesweep itself",
+	} {
+		_, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(`{"rules":[{"name":"eraseUsers","schedule":"0 4 * * *",
+			"collection":"users","age":{"field":"at","days":30},"with":[` + with + `]}]}`)})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want one that says %q", with, err, want)
+		}
+	}
 }

@@ -43,35 +43,28 @@ type Files func(ctx context.Context, prefix string) (bool, error)
 // Unfound names each relation of a rule's with that leads to nothing, whatever the item: its collection has no document, its
 // folder no file, or no document has the field by which it leads there. Such a rule deletes its items and leaves the rest
 // behind. Without files, nobody looks into folders.
-func Unfound(ctx context.Context, r documents.Reader, files Files, of rule.Rule) ([]string, error) {
+func Unfound(ctx context.Context, r documents.Reader, files Files, of rule.Rule) (said []string, err error) {
 	l := lost{Rule: of, Reader: r, files: files}
-	err := l.along(ctx, of.Place(), of.With)
-	return l.said, err
+	missed := "-"
+	for _, w := range of.Along() {
+		if strings.HasPrefix(w.Key, missed+".") { // what belongs to nothing
+			continue
+		}
+		what, err := l.lacks(ctx, w.In, w.Relation)
+		if err != nil {
+			return nil, err
+		}
+		if what != "" {
+			said, missed = append(said, fmt.Sprintf("%s: %s, so nothing is deleted along by it: is that its name?", w.Key, what)), w.Key
+		}
+	}
+	return said, nil
 }
 
 type lost struct {
 	rule.Rule
 	documents.Reader
 	files Files
-	said  []string
-}
-
-// along looks at what is deleted together with documents of a place.
-func (l *lost) along(ctx context.Context, in rule.Place, all []rule.Relation) error {
-	for _, w := range all {
-		what, err := l.lacks(ctx, in, w)
-		if err != nil {
-			return err
-		}
-		if what != "" {
-			l.said = append(l.said, fmt.Sprintf("%s: %s, so nothing is deleted along by it: is that its name?", w.Key, what))
-			continue
-		}
-		if err := l.along(ctx, w.Place(), w.With); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // lacks says why a relation of documents of a place leads to nothing; "" if it may lead to something.

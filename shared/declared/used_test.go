@@ -1,6 +1,8 @@
 package declared_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,5 +40,144 @@ func TestWhatOthersReferTo(t *testing.T) {
 			}
 			enginetest.Want(t, "teams", teams, len(f.Documents(t, "teams")))
 		})
+	}
+}
+
+// TestFilesInWhateverSpelling: a file is deleted together with the document that refers to it, however that is spelt, and stays as long as
+// another document of the collection refers to it, however that is spelt. What is not there is told.
+func TestFilesInWhateverSpelling(t *testing.T) {
+	t.Parallel()
+	const download = "https://firebasestorage.googleapis.com/v0/b/BUCKET/o/covers%2Fa%20(1).png?alt=media&token="
+	spellings := []string{"covers/a (1).png", "/covers/a (1).png", "gs://BUCKET/covers/a (1).png", "https://storage.googleapis.com/BUCKET/covers/a%20(1).png",
+		download + "t1", download + "revoked", strings.Replace(download, "com/", "com:443/", 1) + "t1"}
+	mine := append([]string{" covers/a (1).png", "covers%2Fa%20(1).png", "covers//a (1).png", `["covers/a (1).png"]`, "covers/a (1).png?alt=media"}, spellings...)
+	for _, own := range mine {
+		for _, others := range []string{"", "covers/a (1).png", download + "t1", own} {
+			t.Run(own+" and "+others, func(t *testing.T) { sharedFile(t, "cover", own, others, "") })
+		}
+	}
+	for _, others := range spellings {
+		t.Run("a name and "+others, func(t *testing.T) { sharedFile(t, "cover", "covers/a (1).png", others, "") })
+	}
+	for _, others := range append([]string{""}, slices.DeleteFunc(slices.Clone(spellings), func(s string) bool { return strings.Contains(s, "revoked") })...) {
+		t.Run("in a list, and "+others, func(t *testing.T) { sharedFile(t, "photos[]", "covers/a (1).png", others, "") })
+	}
+	for _, others := range []string{"", "covers/a (1).png"} {
+		t.Run("in maps of a list, and "+others, func(t *testing.T) { sharedFile(t, "photos[].url", "covers/a (1).png", others, "") })
+		t.Run("in a map, and "+others, func(t *testing.T) { sharedFile(t, "cover.url", download+"t1", others, "") })
+		t.Run("in a collection group, and "+others, func(t *testing.T) { sharedFile(t, "cover", "covers/a (1).png", others, "collectionGroup") })
+		t.Run("in many collections, and "+others, func(t *testing.T) { sharedFile(t, "cover", "covers/a (1).png", others, "users/{user}/drafts") })
+	}
+}
+
+// sharedFile runs a rule about a document that refers to a file, and another that stays and refers to what others is.
+func sharedFile(t *testing.T, field, own, others, in string) {
+	t.Helper()
+	rule := drafts(fields{"maxDuePercent": 100, "with": array{fields{"objects": "covers/**", "field": field}}})
+	due, stays := "drafts/due", "drafts/young"
+	switch in {
+	case "":
+	case "collectionGroup":
+		delete(rule, "collection")
+		rule[in], stays = "drafts", "users/ken/drafts/young"
+	default:
+		rule["collection"], due, stays = in, "users/hana/drafts/due", "users/ken/drafts/young"
+	}
+	f := start(t, rule)
+	refers := func(text string) fields {
+		var value any = strings.ReplaceAll(text, "BUCKET", f.Bucket)
+		name, key, inMap := strings.Cut(field, ".")
+		if inMap {
+			value = fields{key: value}
+		}
+		name, isList := strings.CutSuffix(name, "[]")
+		if isList {
+			value = array{value, "x"}
+		}
+		return fields{name: value}
+	}
+	f.Put(t, "covers/a (1).png", map[string]string{"firebaseStorageDownloadTokens": "t1"}, nil)
+	f.Put(t, "covers/b.png", nil, nil)
+	f.Set(t, due, with(refers(own), fields{"updatedAt": old}))
+	f.Set(t, stays, with(refers(others), fields{"updatedAt": now}))
+	want := []string{"covers/b.png"}
+	if others != "" {
+		want = []string{"covers/a (1).png", "covers/b.png"}
+	}
+	rep := f.Run(t, "")
+	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 1))
+	enginetest.Want(t, "files", want, f.Objects(t))
+	enginetest.Want(t, "kept because of others", others != "", rep.Kept["another document of drafts refers to it"]+
+		rep.Kept["another document of users/{user}/drafts refers to it"] > 0)
+}
+
+// TestFilesThatAreNotThere: a text that leads to no file is told; nothing else is deleted in its place.
+func TestFilesThatAreNotThere(t *testing.T) {
+	f := start(t, drafts(fields{"maxDuePercent": 100, "with": array{fields{"objects": "covers/**", "field": "cover"}}}))
+	for id, cover := range map[string]string{"none": "covers/none.png", "case": "covers/A.png", "bare": "a.png", "both": "covers/b%20c.png", "other": "x/covers/a.png"} {
+		f.Set(t, "drafts/"+id, fields{"updatedAt": old, "cover": cover})
+	}
+	files := []string{"covers/a.png", "covers/b c.png", "covers/b%20c.png"}
+	for _, name := range files {
+		f.Put(t, name, nil, nil)
+	}
+	rep := f.Run(t, "")
+	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 5))
+	enginetest.Want(t, "files", files, f.Objects(t))
+	enginetest.Want(t, "kept", map[string]int{"cover refers to no file that is there": 2, "cover may refer to several files": 1,
+		"cover holds a URL that names no object of Cloud Storage": 2}, rep.Kept)
+}
+
+// TestDocumentsThatOthersReferTo: a document to which a field leads stays as long as another document refers to it by that field, wherever
+// the field is; what belongs to it stays with it.
+func TestDocumentsThatOthersReferTo(t *testing.T) {
+	t.Parallel()
+	team := fields{"document": "teams/{team}", "with": array{fields{"subcollection": "days"}}}
+	for name, tt := range map[string]struct {
+		rule         fields
+		due, another map[string]any // documents
+		shared       string         // what both refer to
+	}{
+		"a field":  {fields{"with": array{team}}, map[string]any{"drafts/d": fields{"team": "red"}}, map[string]any{"drafts/o": fields{"team": "red"}}, "teams/red"},
+		"a number": {fields{"with": array{team}}, map[string]any{"drafts/d": fields{"team": "7"}}, map[string]any{"drafts/o": fields{"team": int64(7)}}, "teams/7"},
+		"a list": {fields{"with": array{fields{"document": "teams/{teams[]}"}}}, map[string]any{"drafts/d": fields{"teams": array{"red", "blue"}}},
+			map[string]any{"drafts/o": fields{"teams": array{"x", "red"}}}, "teams/red"},
+		"keys of a map": {fields{"with": array{fields{"document": "teams/{teams.*}"}}}, map[string]any{"drafts/d": fields{"teams": fields{"red": 1}}},
+			map[string]any{"drafts/o": fields{"teams": fields{"red": 2}}}, "teams/red"},
+		"a part of an id": {fields{"with": array{fields{"document": "teams/t-{team}"}}}, map[string]any{"drafts/d": fields{"team": "red"}},
+			map[string]any{"drafts/o": fields{"team": "red"}}, "teams/t-red"},
+		"many collections": {fields{"collection": "users/{user}/drafts", "with": array{fields{"document": "users/{user}/teams/{team}"}}},
+			map[string]any{"users/u/drafts/d": fields{"team": "red"}}, map[string]any{"users/u/drafts/o": fields{"team": "red"}, "users/v/drafts/o": fields{"team": "red"}}, "users/u/teams/red"},
+		"below": {fields{"with": array{fields{"subcollection": "parts", "with": array{team}}}}, map[string]any{"drafts/d/parts/p": fields{"team": "red"}},
+			map[string]any{"drafts/o/parts/p": fields{"team": "red"}}, "teams/red"},
+		"what refers to it": {fields{"with": array{fields{"collection": "notes", "field": "of", "with": array{team}}}},
+			map[string]any{"notes/d": fields{"of": "d", "team": "red"}, "notes/d2": fields{"of": "d", "team": "red"}}, map[string]any{"notes/o": fields{"of": "o", "team": "red"}}, "teams/red"},
+	} {
+		for _, stays := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, another stays: %t", name, stays), func(t *testing.T) {
+				rule := drafts(with(fields{"maxDuePercent": 100}, tt.rule))
+				f := start(t, rule)
+				f.Set(t, tt.shared, fields{"x": true})
+				f.Set(t, "teams/other/days/x", fields{"x": true})
+				f.Set(t, tt.shared+"/days/x", fields{"x": true})
+				f.Set(t, "drafts/d", fields{"updatedAt": old})
+				f.Set(t, "drafts/o", fields{"updatedAt": now})
+				for path, data := range tt.due {
+					f.Set(t, path, with(data.(fields), fields{"updatedAt": old}))
+				}
+				for path, data := range tt.another {
+					if !stays && path != "users/v/drafts/o" { // which refers to another of the same id
+						data = fields{"team": "x", "of": "x", "teams": nil}
+					}
+					f.Set(t, path, with(data.(fields), fields{"updatedAt": now}))
+				}
+				enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
+				_, there := f.Everything(t)[tt.shared]
+				enginetest.Want(t, tt.shared+" is there", stays, there)
+				if _, below := f.Everything(t)[tt.shared+"/days/x"]; stays && !below {
+					t.Error("what belongs to it is deleted")
+				}
+			})
+		}
 	}
 }

@@ -241,6 +241,7 @@ func (r *run) openWriters() {
 	a.Documents.Written, a.Documents.InTime = r.WroteDocuments, r.inTime
 	if c.objects != nil {
 		a.Objects = c.objects.Writer(rate.NewLimiter(storageWritesPerSecond, apply.MaxObjects))
+		r.decider.Objects = c.objects.Reader()
 		a.Objects.InTime = r.inTime // each batch tells by itself what it deletes
 	}
 	if c.accounts != nil {

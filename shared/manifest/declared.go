@@ -94,11 +94,9 @@ func (e Entry) AllIndexes() []Index {
 	return all
 }
 
-// derive sets what follows from the rule: roles, the index of its query, and the exemptions from indexes for fields of the
-// bundle's own records.
-func (e *Entry) derive() {
+// deriveRoles sets the roles that follow from the rule and, once they are known, from those that it meets.
+func (e *Entry) deriveRoles() {
 	r := e.Rule
-	r.Zone = e.TimeZone
 	e.Roles = map[config.Backend][]string{config.Firestore: {"roles/datastore.user"}}
 	if r.UsesStorage() {
 		e.Roles[config.Storage] = []string{"firesweepObjectCleaner"}
@@ -109,6 +107,14 @@ func (e *Entry) derive() {
 	case r.ReadsAccounts():
 		e.Roles[config.Auth] = []string{"firesweepAccountReader"}
 	}
+}
+
+// derive sets what follows from the rule: roles, the index of its query, and the exemptions from indexes for fields of the
+// bundle's own records.
+func (e *Entry) derive() {
+	r := e.Rule
+	r.Zone = e.TimeZone
+	e.deriveRoles()
 	for _, i := range r.Indexes() {
 		if len(i.Fields) > 1 {
 			e.Indexes = append(e.Indexes, i)

@@ -39,11 +39,15 @@ func together(entries []Entry) (problems []error) {
 		byName[e.Name] = e
 	}
 	problems = append(problems, marks(entries)...)
-	for _, e := range entries {
+	for i := range entries {
+		e := &entries[i]
 		for _, other := range entries {
-			if e.Rule != nil && other.Rule != nil && e.Name != other.Name && other.OfDocuments() && len(other.Unless) > 0 {
-				e.Others = append(e.Others, *other.Rule)
+			if e.Rule != nil && other.Rule != nil && other.OfDocuments() && len(other.Unless) > 0 && e.Meets(*other.Rule) {
+				e.Others = append(e.Others, rule.Other{Entry: other.Name, Rule: *other.Rule})
 			}
+		}
+		if e.Rule != nil {
+			e.deriveRoles()
 		}
 	}
 	called := map[string]bool{}

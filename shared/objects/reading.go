@@ -16,12 +16,12 @@ type Texts struct {
 	Bucket, EmulatorHost, Folder string
 }
 
-// Reading is what a text may refer to, by one way to decode it: one object, by the first of some names that there is, or else
-// several.
-type Reading struct {
-	One     []string
-	Several [][]string
-}
+// Reading is what a text may refer to, by one way to decode it: objects, by each way to divide it, the likeliest first; each object
+// by the first of some names that there is.
+type Reading [][][]string
+
+// separators are what texts that refer to several objects are divided at: none, what few names have, and what some have.
+var separators = []string{"", "\t\r\n,;|\"'<>[]{}`", " \t\r\n,;|\"'<>[]{}`()"}
 
 // Readings returns what a text may refer to, as it is and decoded. Unlike [Mentioned], it knows capitals, takes nothing outside
 // of the folder for something in it, and no file of another bucket for ours: what it returns may be deleted.
@@ -30,16 +30,17 @@ func (t Texts) Readings(text string) (all []Reading) {
 		return nil
 	}
 	for _, form := range forms(strings.ReplaceAll(text, `\/`, "/")) { // as some write JSON
-		r := Reading{One: t.names(form)}
-		parts := strings.FieldsFunc(form, func(r rune) bool { return strings.ContainsRune(" \t\r\n,;|\"'<>()[]{}`", r) })
-		for _, part := range parts {
-			if names := t.names(part); part != form && len(names) > 0 {
-				r.Several = append(r.Several, names)
+		var r Reading
+		for _, chars := range separators {
+			var several [][]string
+			for _, part := range strings.FieldsFunc(form, func(r rune) bool { return strings.ContainsRune(chars, r) }) {
+				if names := t.names(part); len(names) > 0 {
+					several = append(several, names)
+				}
 			}
+			r = append(r, several)
 		}
-		if len(r.One)+len(r.Several) > 0 {
-			all = append(all, r)
-		}
+		all = append(all, r)
 	}
 	return all
 }
@@ -77,8 +78,9 @@ func (t Texts) names(text string) (names []string) {
 // Lookups returns all names of readings, each once.
 func Lookups(all []Reading) (names []string) {
 	for _, r := range all {
-		names = append(names, r.One...)
-		names = append(names, slices.Concat(r.Several...)...)
+		for _, several := range r {
+			names = append(names, slices.Concat(several...)...)
+		}
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -89,9 +91,11 @@ func Lookups(all []Reading) (names []string) {
 // different ones.
 func Chosen(all []Reading, there func(string) bool) (names []string, ok bool) {
 	for _, r := range all {
-		chosen := found([][]string{r.One}, there)
-		if len(chosen) == 0 {
-			chosen = found(r.Several, there)
+		var chosen []string
+		for _, several := range r {
+			if len(chosen) == 0 {
+				chosen = found(several, there)
+			}
 		}
 		slices.Sort(chosen)
 		switch {
@@ -127,7 +131,7 @@ func (t Texts) References(o Object) (exact, beginnings []string) {
 	}
 	hosts := []string{"https://firebasestorage.googleapis.com", "https://firebasestorage.googleapis.com:443"}
 	if t.EmulatorHost != "" {
-		hosts = []string{"http://" + t.EmulatorHost}
+		hosts = append(hosts, "http://"+t.EmulatorHost)
 	}
 	for _, host := range hosts {
 		download := host + "/v0/b/" + t.Bucket + "/o/" + escaped

@@ -373,5 +373,9 @@ func (r Rule) ends(w criteria.Condition) bool {
 	if value == Now {
 		value = documents.Earliest
 	}
-	return w.Holds(func(string) (any, bool) { return value, value != Delete }) != criteria.Met
+	there := value != Delete
+	if !there {
+		value = nil
+	}
+	return w.Holds(func(string) (any, bool) { return value, there }) != criteria.Met
 }

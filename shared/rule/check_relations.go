@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -58,7 +59,8 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 	c.Expect(!k.field || r.Field != "", key, "%s and field belong together: which field refers to it?", k.key)
 	c.Expect(r.Within == nil || role == unlessRole, key+".within", "it is for unless: it says how new something must be to keep "+
 		"the item")
-	c.Expect((!r.Remove && r.With == nil && r.Metadata == "") || role == withRole, key, "remove, with and metadata are for with")
+	c.Expect((!r.Remove && r.With == nil && r.Unless == nil && r.Metadata == "") || role == withRole, key,
+		"remove, with, unless and metadata are for with")
 	c.relatedWhere(key, role, r)
 	switch k.key {
 	case "document":
@@ -87,6 +89,12 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 	if r.Within != nil {
 		c.Age(key+".within", r.Within, c.kind)
 		c.Expect(r.Within.Indexed(), key+".within", "it must have a field")
+	}
+	if r.Unless != nil {
+		c.Expect(!r.Remove && r.Subcollection != Everything, key+".unless", "it keeps what is deleted: leave it out")
+		below := checker{rule: &Rule{CollectionGroup: path.Base(r.At(of)), Unless: r.Unless}, kind: criteria.OfDocuments}
+		below.related(unlessRole, r.Unless)
+		c.All = append(c.All, below.All...)
 	}
 	for n := range r.With {
 		at, own := r.With[n].Key, r.At(of)
@@ -203,8 +211,8 @@ func (c *checker) withAccounts() {
 		below.related(withRole, w.With)
 		c.All = append(c.All, below.All...)
 		c.Expect(!below.rule.DeletesAccounts(), key+".with", "the rule deletes the account already: leave account out")
-		of := func(w Relation) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }
-		c.Expect(!slices.ContainsFunc(Flat(w.With), of), key+".with",
+		of := func(w Along) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }
+		c.Expect(!slices.ContainsFunc(below.rule.Along(), of), key+".with",
 			"{uid} would be a field of that document, which may name somebody else: write {id}")
 	}
 }

@@ -20,23 +20,27 @@ func (r Rule) Judged() map[string][]string {
 	for _, field := range r.deciding() {
 		add(own, field)
 	}
-	var related func(of string, all []Relation)
-	related = func(of string, all []Relation) {
-		for _, one := range all {
-			for _, hole := range r.fieldHoles(one.Document + one.Account) {
-				add(of, hole)
-			}
-			at := cmp.Or(one.At(of), of) // a field of the item names objects
-			add(at, one.Field)
-			for _, c := range one.Where {
-				add(at, c.Field)
-			}
-			if one.Within != nil {
-				add(at, one.Within.Field)
-			}
-			related(at, one.With)
+	of := func(of string, one Relation) {
+		for _, hole := range r.fieldHoles(one.Document + one.Account) {
+			add(of, hole)
+		}
+		at := cmp.Or(one.At(of), of) // a field of the item names objects
+		add(at, one.Field)
+		for _, c := range one.Where {
+			add(at, c.Field)
+		}
+		if one.Within != nil {
+			add(at, one.Within.Field)
 		}
 	}
-	related(own, append(r.Related(), r.With...))
+	for _, related := range r.Related() {
+		of(own, related)
+	}
+	for _, w := range r.Along() {
+		of(w.Of, w.Relation)
+		for _, u := range w.Unless {
+			of(w.At(w.Of), u)
+		}
+	}
 	return judged
 }

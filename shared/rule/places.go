@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/rule/criteria"
@@ -44,6 +45,35 @@ func (r Relation) At(of string) (own string) {
 		return anywhere + r.CollectionGroup
 	}
 	return r.Collection
+}
+
+// Along is a relation of with.
+type Along struct {
+	Relation
+	Of string // the place of the documents to which it belongs
+	In Place  // likewise
+}
+
+// Along returns what is deleted together with the rule's items, and in turn with that.
+func (r Rule) Along() []Along { return along(r.With, r.At(), r.Place()) }
+
+func along(with []Relation, of string, in Place) (all []Along) {
+	for _, w := range with {
+		all = append(append(all, Along{w, of, in}), along(w.With, w.At(of), w.Place())...)
+	}
+	return all
+}
+
+// Meets reports whether the rule may delete documents along that another rule is about.
+func (r Rule) Meets(other Rule) bool {
+	return slices.ContainsFunc(r.Along(), func(w Along) bool {
+		at := w.At(w.Of)
+		if above, below := strings.CutSuffix(at, everywhere); below {
+			parts, deep := strings.Split(other.At(), "/"), strings.Count(above, "/")+1
+			return strings.HasPrefix(other.At(), anywhere) || len(parts) > deep && Same(above, strings.Join(parts[:deep], "/"))
+		}
+		return !w.Remove && at != "" && Same(other.At(), at)
+	})
 }
 
 // Same reports whether two places may be the same collection: a hole stands for any id.

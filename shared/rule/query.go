@@ -178,8 +178,12 @@ func (r Rule) queries() (all []documents.Query) {
 		all = append(all, r.Warned())
 	}
 	self := documents.Ref{Collection: "x", ID: "1"}
-	for _, related := range append(r.Related(), Flat(r.With)...) {
-		if related.Document != "" || related.Account != "" || related.Objects != "" || related.Subcollection == Everything {
+	asked := r.Related()
+	for _, w := range r.Along() {
+		asked = append(append(asked, w.Relation), w.Unless...)
+	}
+	for _, related := range asked {
+		if related.kind() == nil || related.Subcollection == Everything || related.Document+related.Account+related.Objects != "" {
 			continue
 		}
 		if !related.isKey() { // a map's key has an index like any field
@@ -187,15 +191,24 @@ func (r Rule) queries() (all []documents.Query) {
 			all = append(all, queries...)
 		}
 	}
-	return all
-}
-
-// Flat returns relations and those that go along with them.
-func Flat(all []Relation) (every []Relation) {
-	for _, one := range all {
-		every = append(append(every, one), Flat(one.With)...)
+	for _, w := range r.Along() { // who else refers to it?
+		fields := r.fieldHoles(w.Document)
+		if w.Objects != "" && w.Field != "" {
+			fields = append(fields, w.Field)
+		}
+		for _, field := range fields {
+			field, _, isList := strings.Cut(field, "[]")
+			f := documents.Filter{Field: field, Op: "in", Value: "x"}
+			if isList {
+				f.Op = "array-contains-any"
+			}
+			if q := w.In.Query(documents.NameOnly...); !strings.HasSuffix(field, ".*") && w.In != (Place{}) {
+				q.Where = []documents.Filter{f}
+				all = append(all, q)
+			}
+		}
 	}
-	return every
+	return all
 }
 
 func indexesOf(q documents.Query) (all []Index) {

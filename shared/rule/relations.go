@@ -35,18 +35,18 @@ type relation struct {
 var (
 	allRoles     = []string{goneRole, unlessRole, withRole}
 	ofDocuments  = []string{criteria.OfDocuments}
-	keysOfNaming = []string{"field", "where", "within", "remove", "with"}
+	keysOfNaming = []string{"field", "where", "within", "remove", "with", "unless"}
 )
 
 // relations are all of them, in the order in which problems name them.
 var relations = []relation{
 	{key: "document", of: func(r Relation) string { return r.Document }, roles: allRoles,
-		kinds: []string{criteria.OfDocuments, criteria.OfObjects, criteria.OfAccounts}, keys: []string{"with"},
+		kinds: []string{criteria.OfDocuments, criteria.OfObjects, criteria.OfAccounts}, keys: []string{"with", "unless"},
 		noun: "$", plural: "$"},
 	{key: "account", of: func(r Relation) string { return r.Account }, roles: allRoles, kinds: ofDocuments,
 		noun: "account $", plural: "its account"},
 	{key: "subcollection", of: func(r Relation) string { return r.Subcollection }, roles: allRoles, kinds: ofDocuments,
-		keys: []string{"where", "within", "with"},
+		keys: []string{"where", "within", "with", "unless"},
 		noun: "document in $ below it", plural: "its documents in $"},
 	{key: "collection", of: func(r Relation) string { return r.Collection }, roles: allRoles,
 		kinds: []string{criteria.OfDocuments, criteria.OfObjects}, keys: keysOfNaming, field: true,

@@ -37,13 +37,19 @@ type Rule struct {
 
 	Warn *criteria.Warning `json:"warn,omitempty" example:"{\"days\": 7, \"field\": \"warnedAt\"}" jsonschema:"what a document that is due gets first; it is deleted so many days later, if it still is due"`
 
-	// Others are the rules of the same list that have unless: what one of them is about is kept by it whoever deletes it along.
-	Others []Rule `json:"-"`
+	// Others are those rules of the list, this one among them, whose unless keeps what this one would delete along.
+	Others []Other `json:"-"`
 
 	Zone string `json:"-"` // the entry's time zone, in which {date} is a day; empty: UTC
 
 	Limit         int `json:"limit,omitempty" range:"1-1000000" jsonschema:"how many one run deletes at most; the next run continues"`
 	MaxDuePercent int `json:"maxDuePercent,omitempty" range:"1-100" jsonschema:"safety limit: the percentage of all documents of the collection, objects of the folder or accounts that may be due, once there are 20; 50 unless set"`
+}
+
+// Other is a rule of a list, with its name in it.
+type Other struct {
+	Entry string
+	Rule
 }
 
 // Ages are the ages that an item must have, all of them. None of them, but not nil, means any age.
@@ -81,6 +87,7 @@ type Relation struct {
 	Remove   bool                 `json:"remove,omitempty" jsonschema:"in with: the document stays and only loses the element of the list or the key of the map"`
 	Metadata string               `json:"metadata,omitempty" jsonschema:"in with: a key of custom metadata; an object is kept if it holds another id"`
 	With     []Relation           `json:"with,omitempty" jsonschema:"in with: what is deleted with it in turn"`
+	Unless   []Relation           `json:"unless,omitempty" example:"{\"document\": \"legalHolds/{id}\"}" jsonschema:"in with: what keeps it, and with it the item to which it belongs"`
 
 	Is           string `json:"is,omitempty" jsonschema:"in unless: the state of the item's field"`
 	criteria.Ops `json:"-"`
@@ -104,7 +111,7 @@ func each(at string, all []Relation) (single []Relation) {
 	}
 	for n, one := range all {
 		one.Key = fmt.Sprintf("%s[%d]", at, n)
-		one.With = each(one.Key+".with", one.With)
+		one.With, one.Unless = each(one.Key+".with", one.With), each(one.Key+".unless", one.Unless)
 		paths := one.Documents
 		if one.Documents = nil; len(paths) == 0 {
 			single = append(single, one)
@@ -197,17 +204,24 @@ func (r Rule) ByReference() bool { return r.Objects != "" && len(r.Gone) > 0 && 
 
 // UsesStorage reports whether the rule deletes objects.
 func (r Rule) UsesStorage() bool {
-	return r.Objects != "" || slices.ContainsFunc(Flat(r.With), func(w Relation) bool { return w.Objects != "" })
+	return r.Objects != "" || slices.ContainsFunc(r.Along(), func(w Along) bool { return w.Objects != "" })
 }
 
 // DeletesAccounts reports whether the rule deletes accounts.
 func (r Rule) DeletesAccounts() bool {
-	return r.Accounts != "" || slices.ContainsFunc(Flat(r.With), func(w Relation) bool { return w.Account != "" })
+	return r.Accounts != "" || slices.ContainsFunc(r.Along(), func(w Along) bool { return w.Account != "" })
 }
 
 // ReadsAccounts reports whether the rule looks for accounts.
 func (r Rule) ReadsAccounts() bool {
-	return r.Accounts != "" || slices.ContainsFunc(r.Related(), func(w Relation) bool { return w.Account != "" })
+	asked := r.Related()
+	for _, w := range r.Along() {
+		asked = append(asked, w.Unless...)
+	}
+	for _, other := range r.Others {
+		asked = append(asked, other.Unless...)
+	}
+	return r.Accounts != "" || slices.ContainsFunc(asked, func(w Relation) bool { return w.Account != "" })
 }
 
 // DuePercent returns the percentage of a collection, of a folder or of all accounts that may be due.

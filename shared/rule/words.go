@@ -39,7 +39,10 @@ func (r Rule) Words() string {
 		s.WriteString(", " + r.Warn.Words())
 	}
 	if len(r.With) > 0 {
-		s.WriteString("; with each, also " + along(r.With))
+		s.WriteString("; with each, also " + goesAlong(r.With))
+	}
+	for _, other := range r.Others {
+		s.WriteString("; what " + other.Entry + " keeps stays, and what it belongs to")
 	}
 	if r.Limit > 0 {
 		fmt.Fprintf(&s, "; %d a run at most", r.Limit)
@@ -95,13 +98,16 @@ func (r Relation) Exists() string {
 	return "a " + r.Noun() + " exists"
 }
 
-// along returns what goes along, each with what goes along with it.
-func along(with []Relation) string {
+// goesAlong returns what goes along, each with what goes along with it.
+func goesAlong(with []Relation) string {
 	var all []string
 	for _, w := range with {
 		text := w.goes()
+		for _, u := range w.Unless {
+			text += ", unless " + u.Exists()
+		}
 		if len(w.With) > 0 {
-			text += " (with each, also " + along(w.With) + ")"
+			text += " (with each, also " + goesAlong(w.With) + ")"
 		}
 		all = append(all, text)
 	}

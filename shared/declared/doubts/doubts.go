@@ -15,12 +15,11 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// How many documents are looked at: of the rule's collection, of those that would be deleted, of those to find who else refers to
-// what is deleted along, of those that exceptions may keep, and of each relation.
+// How many documents are looked at: of the rule's collection, of those that would be deleted, of those that exceptions may
+// keep, and of each relation.
 const (
 	sampled  = 100
 	deleted  = 20
-	referred = 10
 	excepted = 30
 	related  = 20
 )
@@ -44,8 +43,8 @@ type looking struct {
 
 // Of returns what a project's documents tell against a rule, each in a sentence with the key and what would be right: names of
 // collections and of fields that are not there, values that nobody has, ages of another form, a mark that is the application's
-// field, exceptions that keep nearly everything, collections below a document that would stay, and documents that others refer to
-// and that are deleted along. due are paths of documents that the rule's plan deletes. What could not be looked at is said, too.
+// field, exceptions that keep nearly everything, and collections below a document that would stay. due are paths of
+// documents that the rule's plan deletes. What could not be looked at is said, too.
 func Of(ctx context.Context, r documents.Reader, of rule.Rule, due []string) []string {
 	l := &looking{Rule: of, Reader: r, due: due}
 	l.empty(ctx)
@@ -308,18 +307,11 @@ func (l *looking) relation(ctx context.Context, of rule.Relation) {
 	}
 }
 
-// deletes looks at documents that would be deleted: at what would stay below them, and at who else refers to what is deleted
-// along.
+// deletes looks at documents that would be deleted: at what would stay below them.
 func (l *looking) deletes(ctx context.Context) {
 	var paths []string
 	for i := range min(deleted, len(l.due)) { // all over the plan
 		paths = append(paths, l.due[i*len(l.due)/min(deleted, len(l.due))])
-	}
-	if len(paths) > 0 && !l.IsGroup() {
-		gone := l.getAll(ctx, paths)
-		for _, w := range l.With {
-			l.others(ctx, w, gone[:min(referred, len(gone))])
-		}
 	}
 	if len(l.due) == 0 {
 		for _, d := range l.sample[:min(deleted, len(l.sample))] {
@@ -355,47 +347,5 @@ func (l *looking) below(ctx context.Context, paths []string) {
 	for _, name := range slices.Sorted(maps.Keys(stay)) {
 		l.say("with: %s below %d of %d documents would stay: add {\"subcollection\": %q}, or \"**\" for all that is below", name,
 			stay[name], looked, name)
-	}
-}
-
-// others says whether documents that stay refer to what is deleted along with some by a field of theirs.
-func (l *looking) others(ctx context.Context, w rule.Relation, gone []documents.Document) {
-	field, what := w.Field, "the file that "+w.Field+" refers to" // of objects
-	if holes := criteria.Holes(w.Document); w.Document != "" && len(holes) == 1 {
-		field, what = holes[0], w.Document
-	} else if w.Objects == "" {
-		return
-	}
-	if !criteria.Name.MatchString(field) {
-		return // of a list or a map; or nothing
-	}
-	asked, shared, example := 0, 0, ""
-	for _, d := range gone {
-		item, ok := l.ItemOf(d)
-		if _, own := item.Own(field); own || !ok {
-			return // by its path
-		}
-		value := d.Value(field)
-		_, isID := documents.IDOf(value)
-		_, isReference := documents.ReferenceOf(value)
-		if text, isText := value.(string); !isID && !isReference && (!isText || text == "" || w.Objects == "") {
-			continue // it refers to nothing
-		}
-		asked++
-		q := l.Place().Query(documents.NameOnly...)
-		q.Where = []documents.Filter{{Field: field, Op: "==", Value: value}}
-		const each = 5
-		found, _ := l.first(ctx, q, each)
-		for _, other := range found {
-			if other.Path != d.Path && !slices.Contains(l.due, other.Path) {
-				shared++
-				example = fmt.Sprintf("%s has the same %s as %s", other.Path, field, d.Path)
-				break
-			}
-		}
-	}
-	if shared > 0 {
-		l.say("%s: %s is deleted along, and for %d of %d another document of %s, which stays, refers to the same: %s", w.Key, what,
-			shared, asked, l.Source(), example)
 	}
 }

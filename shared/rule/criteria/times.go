@@ -31,6 +31,7 @@ type form struct {
 	read func(value any) (at time.Time, ok bool)
 	// first is the least value that a query asks for, nil if there is none; before is what the times before one are less than.
 	first  any
+	behind any // of numbers: from which on they mean no time
 	before func(at time.Time) any
 }
 
@@ -57,6 +58,7 @@ var forms = []form{
 func numbers(as, words string, perSecond float64) form {
 	return form{
 		as: as, words: words, first: int64(float64(earliestNumber.Unix()) * perSecond),
+		behind: float64(latest.Unix()+1) * perSecond,
 		before: func(at time.Time) any { return float64(at.Unix())*perSecond + float64(at.Nanosecond())*perSecond/1e9 },
 		read: func(value any) (at time.Time, ok bool) {
 			n, isNumber := number(value)
@@ -193,6 +195,9 @@ func (a Age) Least() any {
 	}
 	return documents.Earliest
 }
+
+// Behind returns the number from which on numbers mean no time; nil if the field holds none.
+func (a Age) Behind() any { return a.form().behind }
 
 // Indexed reports whether an index finds what is old enough.
 func (a Age) Indexed() bool {

@@ -15,6 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // maxWrites is how many writes one commit holds, unless a single item has more.
@@ -26,6 +27,7 @@ type Decider struct {
 	Job       cleanup.Job
 	Run       cleanup.Run
 	Documents documents.Reader
+	Objects   objects.Reader              // of no use in a function that does not use Storage
 	People    accounts.Reader             // of no use in a function that does not use Authentication
 	Saves     bool                        // what the run deletes is saved for undo
 	Approved  *report.Approval            // what the run is restricted to; nil: to nothing

@@ -12,6 +12,8 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/docsize"
+	"github.com/firesweep/firesweep/shared/flow"
+	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // Limits of what one commit reads, besides [cleanup.MaxRoom].
@@ -177,6 +179,28 @@ func (s *Source) stream(
 		}
 	}
 	return all, nil
+}
+
+// objectsAtOnce is how many objects are looked up side by side.
+const objectsAtOnce = 16
+
+// Objects implements [cleanup.Source].
+func (s *Source) Objects(ctx context.Context, names []string) (map[string]objects.Object, error) {
+	there := map[string]objects.Object{}
+	for _, err := range flow.Many(objectsAtOnce, len(names), func(i int) error {
+		o, found, err := s.decider.Objects.Get(ctx, names[i])
+		if found {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			there[o.Name] = o
+		}
+		return err
+	}) {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return there, nil
 }
 
 // Accounts implements [cleanup.Source].

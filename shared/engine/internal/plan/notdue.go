@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -127,7 +128,7 @@ func withoutAge(n cleanup.NotDue) without {
 		case string:
 			w.behind = []byte{}
 		default:
-			w.behind = time.Time{}
+			w.behind = cmp.Or(n.Behind, any(time.Time{}))
 		}
 	}
 	if w.least == nil {
@@ -139,7 +140,9 @@ func withoutAge(n cleanup.NotDue) without {
 // young returns the query for those that are not old enough, by the index of those that are due.
 func (w without) young() documents.Query {
 	q := w.Due
-	q.Where = append(slices.Clone(w.where), w.late)
+	if q.Where = append(slices.Clone(w.where), w.late); w.Behind != nil {
+		q.Where = append(q.Where, documents.Filter{Field: w.age, Op: "<", Value: w.Behind})
+	}
 	return q
 }
 

@@ -1,0 +1,122 @@
+package declared_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+)
+
+// TestAgesOfAnotherFormAreTold: what no query finds because its age is of another form is named by every run.
+func TestAgesOfAnotherFormAreTold(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		as    string
+		value any
+	}{
+		"milliseconds as seconds": {"seconds", old.UnixMilli()}, "seconds as milliseconds": {"milliseconds", old.Unix()},
+		"timestamps as milliseconds": {"milliseconds", old}, "texts as seconds": {"seconds", "2020-01-01"},
+		"timestamps as text": {"text", old}, "milliseconds as text": {"text", old.UnixMilli()},
+		"milliseconds as timestamps": {"timestamp", old.UnixMilli()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, fields{"collection": "drafts", "age": fields{"field": "at", "as": tt.as, "days": 30}})
+			f.SetMany(t, 30, func(i int) (string, fields) { return fmt.Sprintf("drafts/d%02d", i), fields{"at": tt.value} })
+			rep := f.Run(t, "")
+			enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{})
+			enginetest.Want(t, "kept", map[string]int{"no usable age": 30}, rep.Kept)
+			enginetest.Want(t, "scanned", 30, rep.Scanned)
+			if !strings.Contains(fmt.Sprint(f.LogLines(t)), "drafts/d00") {
+				t.Error("the log names none of them")
+			}
+		})
+	}
+}
+
+// TestALimitSaysThatItLeftSome: whatever the form of the age.
+func TestALimitSaysThatItLeftSome(t *testing.T) {
+	t.Parallel()
+	for _, as := range []string{"timestamp", "text"} {
+		t.Run(as, func(t *testing.T) {
+			f := start(t, fields{"collection": "drafts", "age": fields{"field": "at", "as": as, "days": 30}, "limit": 3, "maxDuePercent": 100})
+			f.SetMany(t, 5, func(i int) (string, fields) {
+				if as == "text" {
+					return fmt.Sprint("drafts/", i), fields{"at": old.Format(time.RFC3339)}
+				}
+				return fmt.Sprint("drafts/", i), fields{"at": old}
+			})
+			rep := f.Run(t, "")
+			enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 3))
+			if said := fmt.Sprint(rep.Kept, rep.Warnings); !strings.Contains(said, "left to a later run: each run does 3:2") &&
+				!strings.Contains(said, "limit is 3: more may be due") {
+				t.Errorf("it says %s", said)
+			}
+		})
+	}
+}
+
+// TestJudgedAgainInTheCommit: whatever the rule does, a document that changed since the plan is judged again. If it is due all the same,
+// that is done; if not, it is left alone.
+func TestJudgedAgainInTheCommit(t *testing.T) {
+	t.Parallel()
+	due := fields{"at": old, "by": "ken"}
+	for name, more := range map[string]fields{
+		"deleted alone": {}, "with": {"with": array{fields{"subcollection": "**"}}}, "unless": {"unless": array{fields{"document": "users/{by}"}}},
+		"gone": {"gone": array{fields{"document": "users/{by}"}}}, "set": {"where": array{fields{"field": "done", "is": "not true"}}, "set": fields{"done": true}},
+		"remove": {"age": fields{"field": "list[].at", "days": 30}, "remove": "list[]"}, "warn": {"warn": fields{"days": 3, "field": "warnedAt"}},
+		"many collections": {"collection": "drafts/{d}/parts"}, "limit": {"limit": 10}, "a condition": {"where": array{fields{"field": "by", "==": "ken"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule := with(drafts(fields{"maxDuePercent": 100, "age": fields{"field": "at", "days": 30}}), more)
+			rule["where"] = append(append(array{}, asList(rule["where"])...), fields{"field": "state", "is": "not set"})
+			f := start(t, rule)
+			f.Set(t, "users/other", fields{"x": true})
+			in := "drafts/"
+			if name == "many collections" {
+				in = "drafts/x/parts/"
+			}
+			data := func(more fields) fields {
+				return with(with(due, fields{"list": array{fields{"at": old}, "x"}}), more)
+			}
+			for _, id := range []string{"same", "touched", "kept"} {
+				f.Set(t, in+id, data(nil))
+			}
+			f.Hooks.BeforeApply = func() {
+				f.Set(t, in+"touched", data(fields{"text": "new"}))
+				f.Set(t, in+"kept", data(fields{"state": "in use"}))
+			}
+			rep := f.Run(t, "")
+			enginetest.Want(t, "status", report.Completed, rep.Status)
+			for kind, counts := range rep.Actions {
+				enginetest.Want(t, kind, report.Counts{Planned: 3, Done: 2, Changed: 1}, counts)
+			}
+			kept := f.Documents(t, strings.TrimSuffix(in, "/"))["kept"]
+			enginetest.Want(t, "what is kept", data(fields{"state": "in use"}), kept)
+		})
+	}
+}
+
+func asList(value any) array {
+	list, _ := value.(array)
+	return list
+}
+
+// TestUndoOfLargeDocuments: twelve documents of a megabyte each come back.
+func TestUndoOfLargeDocuments(t *testing.T) {
+	f := start(t, drafts(fields{"maxDuePercent": 100}))
+	f.Env["UNDO_DAYS"] = "7"
+	for i := range 12 {
+		f.Set(t, fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old, "text": strings.Repeat("x", 1_000_000)})
+	}
+	rep := f.Run(t, "")
+	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 12))
+	err := f.Restorer(t, nil).Undo(t.Context(), rep.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+	if err != nil {
+		t.Error(err)
+	}
+	enginetest.Want(t, "drafts", 12, len(f.IDs(t, "drafts")))
+}
