@@ -197,6 +197,9 @@ func (s *someParts) takeBack(ctx context.Context) error {
 		if s.alone = errors.Is(err, documents.ErrChanged) || documents.Refused(err); s.alone {
 			return s.takeBack(ctx)
 		}
+		if err == nil {
+			s.parts = nil
+		}
 		return err
 	}
 	s.parts = nil
@@ -232,7 +235,6 @@ func (s *someParts) commit(ctx context.Context, all ...ready) error {
 	}
 	switch {
 	case err == nil:
-		s.parts = nil
 		return s.tell(outcomes...)
 	case retry.Transient(err):
 		for _, o := range outcomes {

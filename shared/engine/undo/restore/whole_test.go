@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -94,6 +96,28 @@ func TestWholeOrNotAtAll(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTriedAgain: what Firestore does not take at once, by itself or with others, comes back with the next attempt.
+func TestTriedAgain(t *testing.T) {
+	w := newWorld(t)
+	rep := w.run(t)
+	foretold, _ := w.undo(t, rep.RunID, restore.Options{})
+	var refused atomic.Int32
+	w.restorer = enginetest.OpenRestorer(t, restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
+		commit, _ := request.(*firestorepb.CommitRequest)
+		for _, write := range commit.GetWrites() {
+			if strings.HasSuffix(write.GetUpdate().GetName(), "/friends/u0") && refused.Add(1) <= 2 {
+				return status.Error(codes.FailedPrecondition, "it was changed")
+			}
+		}
+		return nil
+	})}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
+	w.restorer.Jobs = map[string]cleanup.Job{job.Name: job}
+	steps, _ := w.undo(t, rep.RunID, apply)
+	enginetest.Want(t, "done", foretold, steps)
+	enginetest.Want(t, "friends/u0", int64(5), w.Documents(t, "friends")["u0"]["count"])
+	enginetest.Want(t, "attempts", 3, int(refused.Load()))
 }
 
 // TestLargeDocuments come back in commits of a size that Firestore and its emulator take, also those that are one item.
