@@ -80,8 +80,8 @@ func referring(ctx context.Context, src cleanup.Source, a asking) (r referrers, 
 	return r, err
 }
 
-// referrersOf returns the documents of a place that refer, as an item of it does, to the document to which a path leads. claimed is
-// false if the path alone says that it belongs to the item.
+// referrersOf returns the documents of a place that refer, as an item of it does, to the document to which a path leads. claimed
+// is false if the path alone says that it belongs to the item.
 func (w With) referrersOf(
 	ctx context.Context, src cleanup.Source, in rule.Place, path string, of rule.Item, to documents.Ref,
 ) (r referrers, claimed bool, err error) {
@@ -224,7 +224,7 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 			f.kept = a.Field + " may refer to several files"
 		}
 		for _, name := range names {
-			used, err := w.usedFile(ctx, src, texts, a, i, text, there[name], goes)
+			used, err := w.usedFile(ctx, src, texts, i, text, there[name], goes)
 			if err != nil {
 				return err
 			}
@@ -240,7 +240,7 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 }
 
 // usedFile reports whether a document of an item's collection stays that refers to a file, by any field by which files go along.
-func (w With) usedFile(ctx context.Context, src cleanup.Source, texts objects.Texts, a rule.Relation, i *item, text string,
+func (w With) usedFile(ctx context.Context, src cleanup.Source, texts objects.Texts, i *item, text string,
 	o objects.Object, goes map[documents.Ref]bool,
 ) (bool, error) {
 	exact, beginnings := texts.References(o)

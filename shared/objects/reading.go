@@ -16,8 +16,8 @@ type Texts struct {
 	Bucket, EmulatorHost, Folder string
 }
 
-// Reading is what a text may refer to, by one way to decode it: objects, by each way to divide it, the likeliest first; each object
-// by the first of some names that there is.
+// Reading is what a text may refer to, by one way to decode it: objects, by each way to divide it, the likeliest first; each
+// object by the first of some names that there is.
 type Reading [][][]string
 
 // separators are what texts that refer to several objects are divided at: none, what few names have, and what some have.
