@@ -22,6 +22,7 @@ func TestProve(t *testing.T) {
 			want := expect(t, s)
 			var all errgroup.Group
 			all.SetLimit(atOnce)
+			defer func() { _ = all.Wait() }() // none returns one
 			try := func(column, name string, point func(t *testing.T) (lines []string, tried bool)) {
 				all.Go(func() error {
 					t.Run(column+"/"+name, func(t *testing.T) {
@@ -50,7 +51,6 @@ func TestProve(t *testing.T) {
 					try(kind.column, fmt.Sprintf("%s/%d", p.fault.Name, p.at), func(t *testing.T) ([]string, bool) { return kind.try(t, s, p) })
 				}
 			}
-			_ = all.Wait() // none returns one
 		})
 	}
 }

@@ -220,21 +220,16 @@ func softDeletes(t *testing.T, s subject) bool {
 }
 
 // undisturbedUndo takes an undisturbed run back and returns the calls that this takes.
-func undisturbedUndo(t *testing.T, s subject) (calls []Call) {
-	t.Run("undisturbed undo", func(t *testing.T) {
-		w := newWorld(t, s)
-		before := w.state(t)
-		w.run(t, Undisturbed())
-		steps := Undisturbed()
-		for _, line := range w.takenBack(t, before, steps, false) {
-			t.Error(line)
-		}
-		calls = steps.Calls()
-	})
-	if t.Failed() {
-		t.FailNow()
+func undisturbedUndo(t *testing.T, s subject) []Call {
+	t.Helper()
+	w := newWorld(t, s)
+	before := w.state(t)
+	w.run(t, Undisturbed())
+	steps := Undisturbed()
+	if lines := w.takenBack(t, before, steps, false); len(lines) > 0 {
+		t.Fatalf("an undisturbed undo: %s", strings.Join(lines, "\n"))
 	}
-	return calls
+	return steps.Calls()
 }
 
 // undoneFaults are those that leave a run half done, or in doubt of what it has done, which then is taken back.
