@@ -7,17 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/docsize"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -97,9 +94,7 @@ func boxJob() cleanup.Job {
 
 func boxFunction(t *testing.T) *enginetest.Function {
 	t.Helper()
-	f := enginetest.New(t, engine.NewFunction(boxJob(), 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
-	f.Clock = func() time.Time { return start }
-	return f
+	return ruleFunction(t, boxJob())
 }
 
 // setBoxes writes boxes with so many things each.
@@ -166,17 +161,6 @@ func TestOneThatIsToBlameIsFound(t *testing.T) {
 			enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 		})
 	}
-}
-
-func TestOneWithManyChildren(t *testing.T) {
-	f := boxFunction(t)
-	setBoxes(t, f, "a", 10, 2, old)
-	setBoxes(t, f, "b", 1, 1000, old)
-	setBoxes(t, f, "c", 10, 2, old)
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete box", 21))
-	enginetest.Want(t, "things left", 0, len(ids(t, f, "things")))
-	enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }
 
 // TestManyFilesOfOneDocument has a box whose id is long and which names many files: what is remembered of them takes

@@ -188,31 +188,26 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 	enginetest.Want(t, "deletions that the log names with an action and its reason", 3, actions)
 }
 
+// TestTwoRunsAtOnce: the second does nothing, for the lease of the first outlasts its timeout.
 func TestTwoRunsAtOnce(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	seed(t, f, 2)
 	var second *report.Report
+	var during jobstate.State
 	f.Hooks.BeforeApply = func() {
 		f.Hooks.BeforeApply = nil
-		second = f.Run(t, "")
+		during, second = stateOf(t, f), f.Run(t, "")
 	}
 	first := f.Run(t, "")
-	enginetest.Want(t, "status", report.Skipped, second.Status)
-	enginetest.Want(t, "actions", 0, len(second.Actions))
+	enginetest.WantReport(t, second, report.Skipped, map[string]report.Counts{})
 	enginetest.Want(t, "scanned", 0, second.Scanned)
-	if first.Status != report.Completed || first.Actions["delete thing"].Done != 2 {
-		t.Errorf("first run %+v, want completed", first)
-	}
+	enginetest.WantReport(t, first, report.Completed, enginetest.Done("delete thing", 2))
+	enginetest.Want(t, "holder during the run", first.RunID, during.Holder)
+	enginetest.Want(t, "its lease ends at", start.Add(f.Timeout+time.Minute), during.Until.UTC())
 	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
-	runs := f.Documents(t, "cleanupRuns")
-	if len(runs) != 2 {
-		t.Fatalf("runs %v, want %d", runs, 2)
-	}
-	enginetest.Want(t, "status", "skipped", runs[second.RunID]["status"])
-	enginetest.Want(t, "status", "completed", runs[first.RunID]["status"])
-	if again := f.Run(t, ""); again.Status != report.Completed {
-		t.Errorf("afterwards: %+v", again)
-	}
+	saved := f.Documents(t, "cleanupRuns")
+	enginetest.Want(t, "saved", []any{"completed", "skipped"}, []any{saved[first.RunID]["status"], saved[second.RunID]["status"]})
+	enginetest.Want(t, "afterwards", report.Completed, f.Run(t, "").Status)
 }
 
 func TestLeaseOfDeadRun(t *testing.T) {
@@ -236,17 +231,6 @@ func TestLeaseOfDeadRun(t *testing.T) {
 		}
 	}
 	enginetest.Want(t, "left", 0, len(left(t, f)))
-}
-
-func TestLeaseOutlastsTheTimeout(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	var during jobstate.State
-	f.Hooks.BeforeApply = func() { during = stateOf(t, f) }
-	report := f.Run(t, "")
-	enginetest.Want(t, "holder during the run", report.RunID, during.Holder)
-	if !during.Until.Equal(start.Add(f.Timeout + time.Minute)) {
-		t.Errorf("its lease ends at %s", during.Until)
-	}
 }
 
 // TestRunThatLostItsLease, while it applies or right before it gives the lease back: what it did is reported, and the other's lease and
@@ -322,12 +306,15 @@ func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {
 	}
 }
 
+// TestOutOfTimeWhilePlanning a plan, or a window of a forced run.
 func TestOutOfTimeWhilePlanning(t *testing.T) {
-	t.Run("a plan", func(t *testing.T) { testOutOfTimeWhilePlanning(t, "") })
-	t.Run("a window of a forced run", func(t *testing.T) { testOutOfTimeWhilePlanning(t, `{"force":true}`) })
+	for _, body := range []string{"", `{"force":true}`} {
+		testOutOfTimeWhilePlanning(t, body)
+	}
 }
 
 func testOutOfTimeWhilePlanning(t *testing.T, body string) {
+	t.Helper()
 	f := newFunction(t, thingsJob(2))
 	seed(t, f, 6)
 	plannedAt := start
@@ -338,13 +325,9 @@ func testOutOfTimeWhilePlanning(t *testing.T, body string) {
 		}
 	}))
 	got := f.Run(t, body)
-	enginetest.Want(t, "status", report.Partial, got.Status)
-	enginetest.Want(t, "delete thing planned", 4, got.Actions["delete thing"].Planned)
-	enginetest.Want(t, "delete thing done", 4, got.Actions["delete thing"].Done)
+	enginetest.WantReport(t, got, report.Partial, enginetest.Done("delete thing", 4))
 	enginetest.Want(t, "left", []string{"t004", "t005"}, left(t, f))
-	if want := `[{"text":"t003"}]`; enginetest.Checkpoint(job(t, f)) != want {
-		t.Errorf("checkpoint %v, want %s", enginetest.Checkpoint(job(t, f)), want)
-	}
+	enginetest.Want(t, "checkpoint", `[{"text":"t003"}]`, enginetest.Checkpoint(job(t, f)))
 	plannedAt = start
 	next := f.Run(t, "")
 	enginetest.Want(t, "status of the next run", report.Completed, next.Status)
@@ -419,15 +402,18 @@ func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("file", 1))
 }
 
+// TestCanceledRequestEndsAsPartial: it is not said not to keep up, though its time of its own is over.
 func TestCanceledRequestEndsAsPartial(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
+	f.StopAfter = time.Minute
 	seed(t, f, 3)
 	ctx, cancel := context.WithCancel(t.Context())
 	f.Hooks.BeforeApply = cancel
 	wantAnswer(t, "answer", f.PostContext(ctx, t, ""), http.StatusOK, `"status":"partial"`)
-	if len(left(t, f)) != 3 || enginetest.Holder(job(t, f)) != "" {
-		t.Errorf("left %v, lease %v; want nothing done and the lease released", left(t, f), enginetest.Holder(job(t, f)))
-	}
+	enginetest.Want(t, "left", 3, len(left(t, f)))
+	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
+	enginetest.Want(t, "lines about time", 0, len(linesWith(t, f, "does not keep up")))
+	oneLine(t, f, "testJob partial: canceled by its caller or by the platform after 0s, 3 planned actions left")
 }
 
 func TestOneBadItemDoesNotStopTheRest(t *testing.T) {
@@ -517,19 +503,6 @@ func TestPlanThatFailsOrPanics(t *testing.T) {
 	}
 }
 
-func TestPartThatCannotBePlanned(t *testing.T) {
-	whole := thingsJob(10)
-	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		p.Fail(ctx, "others", "query others", errors.New("no index"))
-		return whole.Plan(ctx, p)
-	}})
-	seed(t, f, 2)
-	got := f.Run(t, "")
-	enginetest.Want(t, "status", report.Failed, got.Status)
-	enginetest.Want(t, "delete thing done", 2, got.Actions["delete thing"].Done)
-	enginetest.Want(t, "failures", 1, len(got.Failures))
-}
-
 func TestInvalidItemsAreCountedAndNamed(t *testing.T) {
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		for i := range 30 {
@@ -546,42 +519,6 @@ func TestInvalidItemsAreCountedAndNamed(t *testing.T) {
 	if !strings.HasPrefix(line["message"].(string), "things/0, things/1, things/10, ") || !strings.Contains(line["message"].(string), " more: kept, ") {
 		t.Errorf("the line says %v", line["message"])
 	}
-}
-
-// TestShareOfWhatIsDue: an aborted run does nothing and gives its lease back.
-func TestShareOfWhatIsDue(t *testing.T) {
-	whole := thingsJob(10)
-	due := 11
-	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		p.Count(cleanup.Count{Collection: "posts", Looked: 19, Due: due - 1})
-		p.Count(cleanup.Count{Collection: "posts", Looked: 1, Due: 1})
-		p.Count(cleanup.Count{Collection: "circles", Looked: 100})
-		return whole.Plan(ctx, p)
-	}})
-	seed(t, f, 2)
-	for _, body := range []string{`{"dryRun":true}`, ""} {
-		got := f.Run(t, body)
-		if got.Status != report.Aborted || len(got.Failures) != 1 {
-			t.Fatalf("body %s: %s %v, want aborted by the limit", body, got.Status, got.Failures)
-		}
-		if text := got.Failures[0].Error; !strings.Contains(text, "11 of 20 posts") {
-			t.Errorf("body %s: %s, want it to tell of 11 of 20 posts", body, text)
-		}
-		if body != "" && len(got.Plan) != 2 {
-			t.Errorf("plan %v", got.Plan)
-		}
-	}
-	if len(left(t, f)) != 2 || f.Request.Count("BeginTransaction") != 0 {
-		t.Error("an aborted run did something")
-	}
-	if enginetest.Holder(job(t, f)) != "" || job(t, f)["lastReport"].(map[string]any)["status"] != "aborted" {
-		t.Errorf("cleanupJobs %v", job(t, f))
-	}
-	due = 10
-	enginetest.Want(t, "10 of 20", report.Completed, f.Run(t, `{"dryRun":true}`).Status)
-	due = 20
-	enginetest.Want(t, "forced", report.Completed, f.Run(t, `{"force":true}`).Status)
-	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
 
 func TestLongPlanIsTruncated(t *testing.T) {
@@ -686,8 +623,7 @@ func TestObjectUnderAHoldIsKept(t *testing.T) {
 		}
 		return nil
 	}}
-	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
-	f.Clock = func() time.Time { return start }
+	f := ruleFunction(t, job)
 	for _, name := range []string{"files/a", "files/b"} {
 		f.Put(t, name, nil, []byte("x"))
 	}

@@ -107,21 +107,6 @@ func TestWorkerTwiceAtOnce(t *testing.T) {
 	enginetest.Want(t, "logs", []string{reports[0].RunID}, enginetest.LoggedRuns(t, f.Firestore(t)))
 }
 
-func TestWorkerPreviews(t *testing.T) {
-	for _, setting := range []string{"", "true"} {
-		f := newFunction(t, touchJob(touched))
-		f.Env["DRY_RUN"] = setting
-		query := "?dryRun=true"
-		if setting != "" {
-			query = ""
-		}
-		got := f.RunQuery(t, query, `{"color":"red","thing":"t1"}`)
-		enginetest.Want(t, "dry run", true, got.DryRun)
-		enginetest.Want(t, "plan", 1, len(got.Plan))
-		enginetest.Want(t, "things", 0, len(f.Documents(t, "things")))
-	}
-}
-
 func TestWorkerRefusesWrongTasks(t *testing.T) {
 	f := newFunction(t, touchJob(touched))
 	for body, say := range map[string]string{
@@ -181,37 +166,6 @@ func TestTaskCarriesTheRunsNow(t *testing.T) {
 		t.Fatalf("delivered %d, %v", n, err)
 	}
 	enginetest.Want(t, "things/t1", map[string]any{"color": "red", "at": job.Now}, p.Documents(t, "things")["t1"])
-}
-
-func TestContinue(t *testing.T) {
-	var mu sync.Mutex
-	var checkpoints []string
-	f := newFunction(t, cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{touched}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		mu.Lock()
-		defer mu.Unlock()
-		checkpoints = append(checkpoints, p.Checkpoint)
-		done := ""
-		p.Continue(func([]documents.Ref) string { return p.Checkpoint + done })
-		rule := touched
-		rule.Change = func(s cleanup.Subject, d cleanup.Decision, run cleanup.Run) cleanup.Change {
-			done = "+"
-			if p.Checkpoint == "+" {
-				panic("no luck")
-			}
-			return touched.Change(s, d, run)
-		}
-		return p.ConsiderRefs(ctx, rule, documents.Ref{Collection: "things", ID: "x"})
-	}})
-	for _, want := range []report.Status{report.Completed, report.Failed, report.Completed} {
-		if got := f.Run(t, ""); got.Status != want {
-			t.Errorf("%s, want %s", got.Status, want)
-		}
-	}
-	f.Run(t, `{"dryRun":true}`)
-	enginetest.Want(t, "checkpoints", []string{"", "+", "++", "+++"}, checkpoints)
-	if enginetest.Checkpoint(job(t, f)) != "+++" {
-		t.Errorf("a preview changed the checkpoint to %v", enginetest.Checkpoint(job(t, f)))
-	}
 }
 
 // TestWorkerWhoseTodoStays is denied the end of what it had to do, of which nobody but another call for the same task would know: so it
