@@ -130,37 +130,28 @@ func TestItemsShareCommits(t *testing.T) {
 	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }
 
+// TestOneThatIsToBlameIsFound: Firestore refuses one of a commit, and the others of it are done.
 func TestOneThatIsToBlameIsFound(t *testing.T) {
-	for name, c := range map[string]struct {
-		data  map[string]any
-		error string
-	}{
-		"panic":   {map[string]any{"state": "old", "panic": true}, "panic: this box"},
-		"refused": {map[string]any{"state": "old", "refuse": true}, "too large"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := boxFunction(t)
-			setBoxes(t, f, "a", 12, 1, old)
-			setBoxes(t, f, "b", 1, 1, c.data)
-			setBoxes(t, f, "c", 12, 1, old)
-			f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
-				for _, w := range commit.GetWrites() {
-					if name == "refused" && strings.HasSuffix(w.GetDelete(), "boxes/b000") {
-						return status.Error(codes.InvalidArgument, "too large")
-					}
-				}
-				return send()
-			})
-			got := f.Run(t, "")
-			enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete box": {Planned: 25, Done: 24, Failed: 1}})
-			failure := onlyFailure(t, got)
-			enginetest.Want(t, "target", "boxes/b000", failure.Target)
-			has(t, failure.Error, c.error)
-			enginetest.Want(t, "boxes left", []string{"b000"}, ids(t, f, "boxes"))
-			enginetest.Want(t, "things left", []string{"b000-0000"}, ids(t, f, "things"))
-			enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-		})
-	}
+	f := boxFunction(t)
+	setBoxes(t, f, "a", 12, 1, old)
+	setBoxes(t, f, "b", 1, 1, old)
+	setBoxes(t, f, "c", 12, 1, old)
+	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+		for _, w := range commit.GetWrites() {
+			if strings.HasSuffix(w.GetDelete(), "boxes/b000") {
+				return status.Error(codes.InvalidArgument, "too large")
+			}
+		}
+		return send()
+	})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete box": {Planned: 25, Done: 24, Failed: 1}})
+	failure := onlyFailure(t, got)
+	enginetest.Want(t, "target", "boxes/b000", failure.Target)
+	has(t, failure.Error, "too large")
+	enginetest.Want(t, "boxes left", []string{"b000"}, ids(t, f, "boxes"))
+	enginetest.Want(t, "things left", []string{"b000-0000"}, ids(t, f, "things"))
+	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }
 
 // TestManyFilesOfOneDocument has a box whose id is long and which names many files: what is remembered of them takes
