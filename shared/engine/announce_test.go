@@ -80,7 +80,7 @@ func TestAnnouncedLines(t *testing.T) {
 			if tt.setup != nil {
 				ctx, body = tt.setup(f)
 			}
-			f.PostContext(ctx, t, body)
+			f.PostQuery(ctx, t, "", body)
 			enginetest.Want(t, "the job's lines", tt.want, ownLines(t, f))
 		})
 	}

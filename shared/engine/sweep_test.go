@@ -409,7 +409,7 @@ func TestCanceledRequestEndsAsPartial(t *testing.T) {
 	seed(t, f, 3)
 	ctx, cancel := context.WithCancel(t.Context())
 	f.Hooks.BeforeApply = cancel
-	wantAnswer(t, "answer", f.PostContext(ctx, t, ""), http.StatusOK, `"status":"partial"`)
+	wantAnswer(t, "answer", f.PostQuery(ctx, t, "", ""), http.StatusOK, `"status":"partial"`)
 	enginetest.Want(t, "left", 3, len(left(t, f)))
 	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
 	enginetest.Want(t, "lines about time", 0, len(linesWith(t, f, "does not keep up")))
