@@ -75,7 +75,6 @@ func TestObjectsThatChangeBetweenLookAndDeletion(t *testing.T) {
 			for _, name := range []string{"p1/relabelled", "p1/touched", "p1/replaced", "p1/restless", "p12/other"} {
 				f.Put(t, name, nil, []byte("x"))
 			}
-			f.Env["UNDO_DAYS"] = "7"
 			f.Set(t, "albums/p1", map[string]any{"objects": objects})
 			seen, calm := map[string]int{}, false
 			beforeDeletes(f, func(name string) {

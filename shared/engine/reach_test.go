@@ -189,7 +189,6 @@ func TestReplayIsTakenBack(t *testing.T) {
 	if !f.EmbeddedStorage() {
 		t.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back")
 	}
-	f.Env["UNDO_DAYS"] = "7"
 	all := []string{"crates/gone/a", "crates/gone/b", "files/a"}
 	for _, name := range all {
 		f.Put(t, name, nil, []byte("x"))
@@ -209,7 +208,6 @@ func TestReplayIsTakenBack(t *testing.T) {
 // led to.
 func TestRestoredBetweenLookAndDeletion(t *testing.T) {
 	f := reachFunction(t)
-	f.Env["UNDO_DAYS"] = "7"
 	f.Put(t, "files/a", nil, []byte("x"))
 	f.SignUp(t, "p1")
 	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"), enginetest.AccountOf("person", "people/p1"))
@@ -245,7 +243,6 @@ func wantLeft(t *testing.T, f *enginetest.Function, runID string) {
 func TestAccountsThatARunCouldNotGoOnWith(t *testing.T) {
 	refusal := status.Error(codes.PermissionDenied, "not now")
 	f := reachFunction(t)
-	f.Env["UNDO_DAYS"] = "7"
 	f.SignUp(t, "p1")
 	f.SetTodo(t, "e", enginetest.AccountOf("person", "people/p1"))
 	saved := onSaved(f, func() {})
@@ -261,7 +258,6 @@ func TestAccountsThatARunCouldNotGoOnWith(t *testing.T) {
 	wantLeft(t, f, got.RunID)
 
 	f = ruleFunction(t, accountsJob(boxes))
-	f.Env["UNDO_DAYS"] = "7"
 	f.SignUp(t, "p1")
 	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
 		if strings.Contains(fmt.Sprint(r.GetWrites()), "/cleanupTodo/") {
@@ -274,7 +270,6 @@ func TestAccountsThatARunCouldNotGoOnWith(t *testing.T) {
 	wantLeft(t, f, got.RunID)
 
 	f = ruleFunction(t, accountsJob(boxes))
-	f.Env["UNDO_DAYS"] = "7"
 	f.SignUp(t, "p1")
 	f.Hooks.Accounts = func(base accounts.API) accounts.API { return keeping{base} }
 	got = f.Run(t, "")
@@ -294,7 +289,6 @@ func (keeping) DeleteUsers(context.Context, []string) (refused map[int]string, e
 func TestFilesThatARunCouldNotGoOnWith(t *testing.T) {
 	for what, refusal := range map[string]error{"time is up": nil, "no answer": status.Error(codes.PermissionDenied, "not now")} {
 		f := reachFunction(t)
-		f.Env["UNDO_DAYS"] = "7"
 		f.SignUp(t, "p1")
 		f.Put(t, "files/a", nil, []byte("x"))
 		f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"))
@@ -319,7 +313,6 @@ func TestFilesThatARunCouldNotGoOnWith(t *testing.T) {
 // seconds.
 func TestAccountMadeAgain(t *testing.T) {
 	f := reachFunction(t)
-	f.Env["UNDO_DAYS"] = "7"
 	for uid, after := range map[string]time.Duration{"p1": -time.Hour, "p2": 5 * time.Second, "p3": time.Minute} {
 		f.Import(t, new(auth.UserToImport).UID(uid).Metadata(&auth.UserMetadata{CreationTimestamp: time.Now().Add(after).UnixMilli()}))
 	}

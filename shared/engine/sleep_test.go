@@ -17,7 +17,6 @@ import (
 
 func TestSleepBeforeDocumentsGo(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
-	f.Env["UNDO_DAYS"] = "7"
 	seed(t, f, 3)
 	late, sent := lateClock(f), 0
 	f.Hooks.Dial = append(f.Hooks.Dial, unary(deletions, func(n int, send func() error) error {
@@ -59,7 +58,6 @@ func TestSleepBetweenAttempts(t *testing.T) {
 
 func TestSleepBeforeAnAccountGoes(t *testing.T) {
 	f := ruleFunction(t, accountsJob(boxes))
-	f.Env["UNDO_DAYS"] = "7"
 	f.Import(t, (&auth.UserToImport{}).UID("ann"))
 	late, looks := lateClock(f), 0
 	f.Hooks.Accounts = func(base accounts.API) accounts.API {

@@ -262,7 +262,6 @@ func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
 	job := thingsJob(10)
 	job.Rules = []cleanup.AnyRule{things}
 	f := newFunction(t, job)
-	f.Env["UNDO_DAYS"] = "7"
 	f.Clock = func() time.Time { return time.Now().Add(-time.Hour) }
 	seed(t, f, 1)
 	undone := false
@@ -656,7 +655,6 @@ func TestCommitsGrowWhileDocumentsAreSmall(t *testing.T) {
 func TestLargeDocuments(t *testing.T) {
 	const small, large = 60, 12
 	f := newFunction(t, thingsJob(100))
-	f.Env["UNDO_DAYS"] = "7"
 	f.SetMany(t, small, func(i int) (string, map[string]any) { return fmt.Sprintf("things/a%03d", i), map[string]any{"n": i} })
 	for i := range large {
 		f.Set(t, fmt.Sprintf("things/b%03d", i), map[string]any{"text": strings.Repeat("x", 700<<10)})
