@@ -82,9 +82,7 @@ func (w *world) undo(t *testing.T, steps *Steps, runs []string, o restore.Option
 			return nil
 		})
 		cancel()
-		if err := process.End(); err != nil {
-			t.Errorf("roll back what an undo left open: %v", err)
-		}
+		process.End(t, w.Project)
 		if err != nil {
 			return outcomes, runs[i:], err
 		}
