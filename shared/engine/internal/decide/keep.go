@@ -111,7 +111,9 @@ func (d *Decider) targetOf(f cleanup.FollowUp) string {
 }
 
 // ObjectTarget is what plans, logs and lists call an object.
-func (d *Decider) ObjectTarget(name string) string { return "gs://" + d.Run.Config.Bucket + "/" + name }
+func (d *Decider) ObjectTarget(name string) string {
+	return report.ObjectTarget(d.Run.Config.Bucket, name)
+}
 
 // AccountTarget is what plans, logs and lists call an account.
-func AccountTarget(uid string) string { return report.AccountPrefix + uid }
+func AccountTarget(uid string) string { return report.AccountTarget(uid) }

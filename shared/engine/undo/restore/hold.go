@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
@@ -23,36 +22,25 @@ import (
 // ErrMany says that a part of a run is more than jobs keep.
 var ErrMany = errors.New("it is too much to keep by name: take back all of the run, which holds the jobs")
 
-// touched is what an undo may bring back.
-type touched struct {
-	by     map[string]bool     // the jobs that can delete or change some of it
-	shared bool                // some of it is an object or an account, which the jobs of each database are about
-	with   map[string][]string // of an undo of a part, by what comes back, what was done for it
-}
-
-func (u *undoing) newTouched() *touched {
-	return &touched{by: map[string]bool{u.job: true}, with: map[string][]string{}}
-}
-
 // touch notes the records of an entry that are to be taken back.
-func (u *undoing) touch(t *touched, records []undo.Record) {
+func (u *undoing) touch(records []undo.Record) {
 	for i, r := range records {
 		target := u.targetOf(r)
-		if r.Item != "" || target == "" || r.Write != nil && r.Write.Sent || r.Object != nil && u.Bucket == nil {
+		if r.Item != "" || target == "" || r.Write != nil && r.Write.Sent {
 			continue // nothing of it comes back
 		}
 		for job, covers := range u.covers {
-			t.by[job] = t.by[job] || covers(r)
+			u.by[job] = u.by[job] || covers(r)
 		}
-		t.shared = t.shared || r.Write == nil
-		if !u.partial() || len(t.with) > state.MaxKept {
+		u.shared = u.shared || r.Write == nil
+		if !u.partial() || len(u.with) > state.MaxKept {
 			continue
 		}
 		if r.Deletes() {
-			t.with[target] = append(t.with[target], target)
+			u.with[target] = append(u.with[target], target)
 		}
 		if item := undo.ItemOf(records, i); item != "" && u.isChosen(item, item) {
-			t.with[item] = append(t.with[item], target)
+			u.with[item] = append(u.with[item], target)
 		}
 	}
 }
@@ -61,37 +49,32 @@ func (u *undoing) touch(t *touched, records []undo.Record) {
 type place struct{ database, job string }
 
 // everywhere calls f with the jobs of each database that may be about what comes back: objects and accounts are in all.
-func (u *undoing) everywhere(ctx context.Context, t *touched, f func(ctx context.Context, in Project, t *touched, jobs []string) error) error {
-	call := func(in Project, t *touched) error {
-		jobs, err := in.jobs(ctx, t.by, u.Jobs)
-		if err != nil {
-			return err
+func (u *undoing) everywhere(ctx context.Context, f func(ctx context.Context, in Project, job string) error) error {
+	of := func(in Project) error {
+		jobs, err := u.jobsIn(ctx, in)
+		for _, job := range jobs {
+			if err == nil {
+				err = f(ctx, in, job)
+			}
 		}
-		return f(ctx, in, t, jobs)
-	}
-	if err := call(u.Project, t); err != nil || u.Elsewhere == nil || !t.shared {
 		return err
 	}
-	others := *t
-	others.with = maps.Clone(t.with)
-	maps.DeleteFunc(others.with, func(path string, _ []string) bool { return !isShared(path) })
-	return u.Elsewhere(func(other Project) error { return call(other, &others) })
+	if err := of(u.Project); err != nil || u.Elsewhere == nil || !u.shared {
+		return err
+	}
+	return u.Elsewhere(of)
 }
 
-func isShared(path string) bool {
-	return strings.HasPrefix(path, "gs://") || strings.HasPrefix(path, report.AccountPrefix)
-}
-
-// jobs returns the given jobs, and those that have a record in the database although nobody here knows them: of another
-// checkout, say.
-func (p Project) jobs(ctx context.Context, some map[string]bool, known map[string]cleanup.Job) ([]string, error) {
-	records, err := p.all(ctx, documents.Query{Collection: collections.Jobs, Select: documents.NameOnly})
+// jobsIn returns the jobs that can delete or change again what comes back, and those that have a record in the database although
+// nobody here knows them: of another checkout, say.
+func (u *undoing) jobsIn(ctx context.Context, in Project) ([]string, error) {
+	records, err := in.all(ctx, documents.Query{Collection: collections.Jobs, Select: documents.NameOnly})
 	if err != nil {
 		return nil, fmt.Errorf("look which jobs have a record: %w", err)
 	}
-	all := maps.Clone(some)
+	all := maps.Clone(u.by)
 	for _, d := range records {
-		if _, is := known[d.ID()]; !is {
+		if _, known := u.Jobs[d.ID()]; !known {
 			all[d.ID()] = true
 		}
 	}
@@ -99,62 +82,61 @@ func (p Project) jobs(ctx context.Context, some map[string]bool, known map[strin
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// hold holds the jobs, or has them keep what comes back.
-func (u *undoing) hold(ctx context.Context, in Project, t *touched, jobs []string) error {
-	const why = "it came back by undoing a run"
-	hold := state.Hold{At: u.Clock().UTC().Truncate(time.Microsecond), By: u.By, Why: why, RunID: u.runID}
-	var kept []state.Kept
-	for _, path := range slices.Sorted(maps.Keys(t.with)) {
-		kept = append(kept, state.Kept{Path: path, At: hold.At, By: hold.By, Why: hold.Why, RunID: hold.RunID})
+// because is the hold of this undo.
+func (u *undoing) because() state.Hold {
+	return state.Hold{At: u.at, By: u.By, Why: "it came back by undoing a run", RunID: u.runID}
+}
+
+// hold holds a job, or has it keep what comes back.
+func (u *undoing) hold(ctx context.Context, in Project, job string) error {
+	if err := u.stillOurs(ctx); err != nil {
+		return err
 	}
-	for _, job := range jobs {
-		if err := u.stillOurs(ctx); err != nil {
-			return err
+	hold, at := u.because(), place{in.Config.Database, job}
+	var kept []state.Kept
+	for _, path := range slices.Sorted(maps.Keys(u.with)) {
+		isShared := strings.HasPrefix(path, report.ObjectPrefix) || strings.HasPrefix(path, report.AccountPrefix)
+		if isShared || at.database == u.Config.Database {
+			kept = append(kept, state.Kept{Path: path, At: hold.At, By: hold.By, Why: hold.Why, RunID: hold.RunID})
 		}
-		at, ours := place{in.Config.Database, job}, []state.Kept(nil)
-		err := in.change(ctx, job, func(s state.State) (after state.State, err error) {
-			if !u.partial() {
-				after := s.Hold(hold)
-				if before := s.Held; *after.Held == hold && (before == nil || *before != hold) { // or else an answer was lost
-					u.held[at] = before
-				}
-				return after.Rewind(), nil // what comes back may lie before its checkpoint
-			}
-			after, err = s.Keeping(kept...)
-			ours = after.Keep[len(s.Keep):]
-			return after, err
-		})
-		if err != nil {
-			return fmt.Errorf("hold %s: %w", job, err)
+	}
+	err := in.change(ctx, job, func(s state.State) (state.State, error) {
+		if s.Held == nil || *s.Held != hold { // or else an answer was lost
+			u.held[at] = s.Held
 		}
-		for _, one := range ours {
-			u.kept[at] = append(u.kept[at], one.Path)
+		if u.partial() {
+			return s.Keeping(kept...)
 		}
+		return s.Hold(hold).Rewind(), nil // what comes back may lie before its checkpoint
+	})
+	if err != nil {
+		return fmt.Errorf("hold %s: %w", job, err)
 	}
 	return nil
 }
 
-// letGo lets jobs go on that this undo held, if nothing came back, and takes off their lists what did not.
-func (u *undoing) letGo(ctx context.Context, in Project, t *touched, jobs []string) error {
-	for _, job := range jobs {
-		at := place{in.Config.Database, job}
-		before, held := u.held[at]
-		held = held && u.back == 0
-		stayed := slices.DeleteFunc(slices.Clone(u.kept[at]), func(path string) bool {
-			return slices.ContainsFunc(t.with[path], func(target string) bool { return u.came[target] })
-		})
-		if !held && len(stayed) == 0 {
-			continue
+// letGo lets a job go on that this undo held, if nothing came back, and takes off its list what did not.
+func (u *undoing) letGo(ctx context.Context, in Project, job string) error {
+	before, ours := u.held[place{in.Config.Database, job}]
+	if !ours {
+		return nil
+	}
+	hold := u.because()
+	err := in.change(ctx, job, func(s state.State) (state.State, error) {
+		if s.Held != nil && *s.Held == hold && len(u.came) == 0 { // nobody has held it since
+			s.Held = before
 		}
-		err := in.change(ctx, job, func(s state.State) (state.State, error) {
-			if held && s.Held != nil && s.Held.RunID == u.runID { // nobody has held it since
-				s.Held = before
+		var stayed []string
+		for _, k := range s.Keep {
+			came := slices.ContainsFunc(u.with[k.Path], func(target string) bool { return u.came[target] })
+			if k.RunID == hold.RunID && k.At.Equal(hold.At) && !came {
+				stayed = append(stayed, k.Path)
 			}
-			return s.Unkeep(stayed...), nil
-		})
-		if err != nil {
-			return fmt.Errorf("let %s go on: %w", job, err)
 		}
+		return s.Unkeep(stayed...), nil
+	})
+	if err != nil {
+		return fmt.Errorf("let %s go on: %w", job, err)
 	}
 	return nil
 }
@@ -170,16 +152,14 @@ func (p Project) change(ctx context.Context, job string, f func(state.State) (st
 
 // othersFree returns [ErrUnderWay] if a run of a job is under way that may have begun before the job was held. An undo of
 // another job's run is no such run.
-func (u *undoing) othersFree(ctx context.Context, in Project, _ *touched, jobs []string) error {
-	for _, job := range jobs {
-		s, now, err := in.store(job).Read(ctx)
-		if err != nil {
-			return fmt.Errorf("look whether %s is under way: %w", job, err)
-		}
-		if holder := s.Leased(now); holder != "" && !state.ByUndo(holder) {
-			return fmt.Errorf("%w: %s might delete what comes back: wait for its end, or have it end with firesweep hold %s --stop",
-				ErrUnderWay, holder, job)
-		}
+func (u *undoing) othersFree(ctx context.Context, in Project, job string) error {
+	s, now, err := in.store(job).Read(ctx)
+	if err != nil {
+		return fmt.Errorf("look whether %s is under way: %w", job, err)
+	}
+	if holder := s.Leased(now); holder != "" && !state.ByUndo(holder) {
+		return fmt.Errorf("%w: %s might delete what comes back: wait for its end, or have it end with firesweep hold %s --stop",
+			ErrUnderWay, holder, job)
 	}
 	return nil
 }

@@ -74,7 +74,16 @@ func TestNothingCameBack(t *testing.T) {
 		w.Delete(t, path)
 	}
 	w.Set(t, "users/u1", map[string]any{"name": "another"})
+	var lost atomic.Bool
+	w.restorer = w.dying(t, new(atomic.Bool), func(request any, send func() error) error {
+		commit, _ := request.(*firestorepb.CommitRequest)
+		if strings.Contains(fmt.Sprint(commit.GetWrites()), "undoing a run") && lost.CompareAndSwap(false, true) {
+			return errors.Join(send(), status.Error(codes.Unavailable, "lost"))
+		}
+		return send()
+	})
 	w.undo(t, rep.RunID, restore.Options{Apply: true, Only: []string{"users/u1", "drafts/u1"}})
+	enginetest.Want(t, "an answer was lost", true, lost.Load())
 	w.keeps(t, "drafts/u1")
 }
 

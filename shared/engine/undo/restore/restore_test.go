@@ -583,11 +583,11 @@ func TestAnotherBucket(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
 	other := w.restorer
-	other.Bucket = w.Storage(t).Bucket("other")
+	other.Config.Bucket = "other"
 	refused := func(what string) {
 		t.Helper()
 		err := other.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
-		if err == nil || !strings.Contains(err.Error(), "set STORAGE_BUCKET="+w.Bucket) || len(w.Documents(t, "users")) != 0 {
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("set STORAGE_BUCKET=%q", w.Bucket)) || len(w.Documents(t, "users")) != 0 {
 			t.Errorf("%s: %v, %d users", what, err, len(w.Documents(t, "users")))
 		}
 	}
