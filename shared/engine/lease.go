@@ -48,7 +48,16 @@ func (r *run) acquire(ctx context.Context) error {
 		return err
 	}
 	r.state = acquired
-	r.beginAt(acquired.State)
+	// Whoever holds all jobs looks for leases afterwards, so the run must look for that with its lease.
+	heeded, err := state.Heed(ctx, r.clients.documents.Reader(), r.config, r.job.Name, acquired.State)
+	if err == nil && heeded.Held != nil {
+		err = &state.HeldError{Hold: *heeded.Held}
+	}
+	if err != nil {
+		r.giveBack(ctx)
+		return err
+	}
+	r.beginAt(heeded)
 	if killed != nil {
 		r.Logger.WarnContext(ctx, fmt.Sprintf("%s found that run %s was killed, and continues from there: "+
 			"firesweep show %s lists what it did", r.job.Name, killed.RunID, killed.RunID), slog.String("killed", killed.RunID))
@@ -57,9 +66,19 @@ func (r *run) acquire(ctx context.Context) error {
 	return nil
 }
 
+// giveBack gives the lease back of a run that has done nothing with it.
+func (r *run) giveBack(ctx context.Context) {
+	_, err := r.store().Change(ctx, &r.state, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
+		return s.Free(r.Report.RunID), nil, nil
+	})
+	if err != nil {
+		r.Logger.WarnContext(ctx, r.job.Name+" could not give its lease back, which ends by itself: "+err.Error())
+	}
+}
+
 // look reads the job's record without taking the lease. A worker that is held does nothing; a preview does, and says so.
 func (r *run) look(ctx context.Context) error {
-	s, _, err := r.store().Read(ctx)
+	s, _, err := state.Read(ctx, r.clients.documents.Reader(), r.config, r.job.Name)
 	if err != nil {
 		return err
 	}
@@ -67,7 +86,7 @@ func (r *run) look(ctx context.Context) error {
 	if s.Held == nil {
 		return nil
 	}
-	held := &state.HeldError{Job: r.job.Name, Hold: *s.Held}
+	held := &state.HeldError{Hold: *s.Held}
 	if !r.Report.DryRun {
 		return held
 	}

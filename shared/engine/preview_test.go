@@ -33,7 +33,7 @@ func onLooks(f *enginetest.Function, do func(collection string)) {
 func TestAPreviewLooksOnce(t *testing.T) {
 	f := boxFunction(t)
 	setBoxes(t, f, "old", 3, 2, old)
-	f.Set(t, "cleanupJobs/testJob", enginetest.Keeping("things/old001-0001"))
+	f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping("things/old001-0001"))
 	var looks atomic.Int32
 	onLooks(f, func(collection string) {
 		if collection == "things" {

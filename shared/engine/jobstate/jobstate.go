@@ -14,10 +14,14 @@ import (
 // State is what cleanupJobs/{job} says of a job's runs.
 type State = state.State
 
-// Of reads cleanupJobs/{job}. The error says which field is not one that this program wrote, and the request that deletes
-// it. No run begins until then. cfg says where the database is.
-func Of(cfg config.Config, job string, doc documents.Document) (State, error) {
-	return state.Of(cfg, job, doc)
+// ForeignError says which field of a record is not one that this program wrote, and the request that deletes it. No run begins
+// until then.
+type ForeignError = state.ForeignError
+
+// Read reads what cleanupJobs/{job} says, with what is for all jobs, and says when, by Firestore's clock. cfg says where the
+// database is. The error may be a [*ForeignError].
+func Read(ctx context.Context, db documents.Reader, cfg config.Config, job string) (State, time.Time, error) {
+	return state.Read(ctx, db, cfg, job)
 }
 
 // ErrNotUnderWay says that a run to be stopped is not under way any more.
@@ -37,19 +41,25 @@ func Stop(ctx context.Context, w documents.Writer, cfg config.Config, job, runID
 	return err
 }
 
-// What cleanupJobs/{job} says of a job that somebody holds, and of what the job keeps.
+// Records in cleanupJobs that are of no job, but hold all jobs, or all that nobody knew when they were held.
+const (
+	AllJobs = state.AllJobs
+	NewJobs = state.NewJobs
+)
+
+// What is said of a job that somebody holds, and of what the jobs keep.
 type (
 	// Hold says since when a job is held, by whom and why.
 	Hold = state.Hold
-	// Kept is an item that the job keeps.
+	// Kept is an item that the jobs keep.
 	Kept = state.Kept
 )
 
-// Reasons of a run to keep an item because of the list of what the job keeps.
+// Reasons of a run to keep an item because of the list of what the jobs keep.
 const (
 	KeptListed     = state.KeptListed
 	KeptWithListed = state.KeptWithListed
 )
 
-// CheckKept returns an error unless a path names items that a job can keep.
+// CheckKept returns an error unless a path names items that jobs can keep.
 func CheckKept(path string) error { return state.CheckKept(path) }
