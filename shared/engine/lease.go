@@ -47,8 +47,7 @@ func (r *run) acquire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.state = acquired
-	r.beginAt(acquired.State)
+	r.beginAt(acquired)
 	if killed != nil {
 		r.Logger.WarnContext(ctx, fmt.Sprintf("%s found that run %s was killed, and continues from there: "+
 			"firesweep show %s lists what it did", r.job.Name, killed.RunID, killed.RunID), slog.String("killed", killed.RunID))
@@ -63,7 +62,7 @@ func (r *run) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.beginAt(s)
+	r.beginAt(state.Known{State: s})
 	if s.Held == nil {
 		return nil
 	}
@@ -75,13 +74,11 @@ func (r *run) look(ctx context.Context) error {
 	return nil
 }
 
-// beginAt sets where the run begins, what it keeps, and what it knows of the listings of earlier ones.
-func (r *run) beginAt(s state.State) {
-	r.decider.KeepAll(s)
-	r.began, r.cuts = s.Begins(), s.Cuts
-	r.checkpoint = r.began
+// beginAt sets where the run begins, what it keeps, and what it knows of earlier ones.
+func (r *run) beginAt(s state.Known) {
+	r.state, r.checkpoint, r.cuts = s, s.Begins(), s.Cuts
+	r.decider.KeepAll(s.State)
 	if s.Last != nil {
-		r.told = s.Last.Warnings
 		r.Expect(s.Last.Scanned)
 	}
 }

@@ -106,6 +106,9 @@ type groupSize struct {
 func (a *Applier) sizeOf(rule cleanup.AnyRule) *groupSize {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.sizes == nil {
+		a.sizes = map[string]*groupSize{}
+	}
 	if a.sizes[rule.Named()] == nil {
 		a.sizes[rule.Named()] = &groupSize{most: min(firstGroup, rule.Together()), limit: rule.Together()}
 	}

@@ -20,8 +20,8 @@ const maxNotices = 20
 func (a *Applier) follow(ctx context.Context, group []*decide.Item, c *commit) {
 	var all []*decide.Item
 	for i, o := range c.outcomes {
-		if item := group[i]; o.Written && item.Kind == "" {
-			item.Kind, item.Reason = o.Decision.Kind, o.Decision.Reason
+		if item := group[i]; o.Written && item.Action == "" {
+			item.Action, item.Reason = o.Decision.Kind, o.Decision.Reason
 		}
 		for _, then := range o.Change.Then {
 			if o.Written {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -21,9 +22,17 @@ import (
 // maxWrites is how many writes one commit holds, unless a single item has more.
 const maxWrites = 400
 
+// Time says when to end.
+type Time interface {
+	Now() time.Time         // by the wall clock
+	CheckTime() error       // [cleanup.ErrOutOfTime] when nothing more may be begun
+	PlanningTimeIsUp() bool // earlier, for planning that took all the time would leave none to apply what was planned, run after run
+}
+
 // Decider is what decisions depend on besides the items.
 type Decider struct {
 	*tell.Teller
+	Time      Time
 	Job       cleanup.Job
 	Run       cleanup.Run
 	Documents documents.Reader
@@ -109,7 +118,7 @@ func (d *Decider) judged(items cleanup.Loaded, i int, w *Item, now documents.Doc
 		o.Err = documents.ErrChanged
 	case judged.Kind != "" && d.KeptBy(w.Ref.Path()) != nil:
 		o.Err = d.KeptBy(w.Ref.Path())
-	case judged.Kind == "" || w.Kind != "" && !w.Again && judged.Kind != w.Kind:
+	case judged.Kind == "" || w.Action != "" && !w.Again && judged.Kind != w.Action:
 		o.Err = documents.ErrChanged
 		if judged.Invalid {
 			o.Invalid, o.Err = judged.Reason, fmt.Errorf("%w, %s", documents.ErrChanged, judged.Reason)

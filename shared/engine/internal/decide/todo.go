@@ -11,6 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
@@ -35,7 +36,8 @@ func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err erro
 		err = cmp.Or(err, fmt.Errorf(text, doc.Path, what, d.Job.Name, tell.ErrForeign))
 	}
 	for _, step := range stored.Steps {
-		of := &Item{Kind: FinishKind, Target: step.Absent.Path(), Reason: step.Absent.Path() + " is deleted"}
+		path := step.Absent.Path()
+		of := &Item{Planned: report.Planned{Action: FinishKind, Target: path, Reason: path + " is deleted"}}
 		for _, f := range followUpsOf(step) {
 			if rules[step.Rule] == nil || !follows(rules[step.Rule].Reaches(), f, d.Run.Config) {
 				refuse("to " + Shown(f, bucket))

@@ -29,8 +29,6 @@ const MaxNamed = 20
 
 // Teller has a run's report and log.
 type Teller struct {
-	Job    string
-	Bucket string
 	Worker bool
 	Report *report.Report
 	Logger *slog.Logger
@@ -151,10 +149,10 @@ func (t *Teller) TellWarnings(ctx context.Context, before []string) {
 		say(Kept(i.what(w.in), reason), slog.String("in", w.in), slog.String("reason", reason), slog.Int("kept", i.n), slog.Any("targets", i.named))
 	}
 	for _, warning := range t.Report.Warnings {
-		say(t.Job + ": " + warning)
+		say(t.Report.Job + ": " + warning)
 	}
 	if len(same) > 0 {
-		t.Logger.InfoContext(ctx, fmt.Sprintf("%s: %d warnings are the same as in the last run", t.Job, len(same)), slog.Any("warnings", same))
+		t.Logger.InfoContext(ctx, fmt.Sprintf("%s: %d warnings are the same as in the last run", t.Report.Job, len(same)), slog.Any("warnings", same))
 	}
 }
 
