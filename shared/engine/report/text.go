@@ -8,8 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// AccountPrefix is what the target of an action on an account begins with.
-const AccountPrefix = "account "
+// What the target of an action on an account or on an object begins with.
+const (
+	AccountPrefix = "account "
+	ObjectPrefix  = "gs://"
+)
+
+// ObjectTarget is what plans, logs and lists call an object.
+func ObjectTarget(bucket, name string) string { return ObjectPrefix + bucket + "/" + name }
 
 // ForLog returns the report with its plan cut to what one log line can hold.
 func (r *Report) ForLog() Report {
@@ -108,7 +114,7 @@ func KindOf(target string) string {
 	switch {
 	case strings.HasPrefix(target, AccountPrefix):
 		return "account"
-	case strings.HasPrefix(target, "gs://"):
+	case strings.HasPrefix(target, ObjectPrefix):
 		return "file"
 	default:
 		return "document of " + steps[max(0, len(steps)-2)]

@@ -157,14 +157,6 @@ func (o *Outcome) place(w *Item, alone bool, left *room) {
 	}
 }
 
-// beyond returns an error if a change of an item goes beyond what the job declares.
-func (d *Decider) beyond(rule cleanup.AnyRule, item documents.Ref, c cleanup.Change) error {
-	if rulesOf(d.Job)[rule.Named()] == nil { // a later run would not know what is left to do of it
-		return fmt.Errorf("%s: rule %s is not among the Rules of %s: this is a bug in the job", item.Path(), rule.Named(), d.Job.Name)
-	}
-	return beyond(rule.Reaches(), rule.Named(), item, c, d.Run.Config)
-}
-
 // InvalidError says why an item is kept that turned out to be none that can be done.
 type InvalidError struct{ Reason string }
 

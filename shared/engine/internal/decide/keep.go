@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"strings"
+
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/state"
@@ -65,7 +67,7 @@ func (d *Decider) keptWith(c cleanup.Change) *KeptError {
 		}
 	}
 	for _, f := range c.Then {
-		targets = append(targets, d.targetOf(f))
+		targets = append(targets, d.TargetOf(f))
 	}
 	for _, ref := range goneWith(c) {
 		targets = append(targets, ref.Path())
@@ -93,25 +95,23 @@ func goneWith(c cleanup.Change) (refs []documents.Ref) {
 
 // FollowsKept returns why a follow-up is not done that would delete something on the list; nil if it would not.
 func (d *Decider) FollowsKept(f cleanup.FollowUp) *KeptError {
-	if kept := d.KeptBy(d.targetOf(f)); kept != nil {
+	if kept := d.KeptBy(d.TargetOf(f)); kept != nil {
 		return kept.With()
 	}
 	return nil
 }
 
-// targetOf returns what a follow-up deletes; empty if it is a task.
-func (d *Decider) targetOf(f cleanup.FollowUp) string {
+// TargetOf is what plans, logs and lists call what a follow-up is about.
+func (d *Decider) TargetOf(f cleanup.FollowUp) string {
 	switch {
+	case f.Task != nil:
+		return "task " + strings.Join(f.Task.Key, "/")
 	case f.Account != "":
 		return AccountTarget(f.Account)
-	case f.Object.Name != "":
-		return d.ObjectTarget(f.Object.Name)
+	default:
+		return report.ObjectTarget(d.Run.Config.Bucket, f.Object.Name)
 	}
-	return ""
 }
-
-// ObjectTarget is what plans, logs and lists call an object.
-func (d *Decider) ObjectTarget(name string) string { return "gs://" + d.Run.Config.Bucket + "/" + name }
 
 // AccountTarget is what plans, logs and lists call an account.
 func AccountTarget(uid string) string { return report.AccountPrefix + uid }

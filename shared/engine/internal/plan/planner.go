@@ -159,7 +159,7 @@ func (p *Planner) Keep(ctx context.Context, target string, d cleanup.Decision, n
 // ProposeObject implements [cleanup.Plan].
 func (p *Planner) ProposeObject(ctx context.Context, kind, reason string, object cleanup.DeleteObject) error {
 	return p.propose(ctx, &decide.Item{Object: &object, Planned: report.Planned{
-		Target: p.decider.ObjectTarget(object.Name), Action: kind, Reason: reason,
+		Target: report.ObjectTarget(p.Config.Bucket, object.Name), Action: kind, Reason: reason,
 		Version: fmt.Sprintf("%d/%d", object.Generation, object.Metageneration),
 	}})
 }

@@ -118,14 +118,12 @@ func (s State) wrongKeep() bool {
 	return tooMany(s.Keep) || slices.ContainsFunc(s.Keep, func(k Kept) bool { return CheckKept(k.Path) != nil })
 }
 
-const objectPrefix = "gs://"
-
 // CheckKept returns an error unless a path names items that a job can keep: a document, what is below a document or a
 // collection, an object, a folder of objects, or an account.
 func CheckKept(item string) error {
-	bucket, name, isObject := strings.Cut(strings.TrimPrefix(item, objectPrefix), "/")
+	bucket, name, isObject := strings.Cut(strings.TrimPrefix(item, report.ObjectPrefix), "/")
 	switch {
-	case strings.HasPrefix(item, objectPrefix):
+	case strings.HasPrefix(item, report.ObjectPrefix):
 		if !isObject || bucket == "" || name == "" {
 			return fmt.Errorf("%s is no object and no folder, such as gs://my-bucket/posts/u1/a.png or gs://my-bucket/posts/u1/", quoted(item))
 		}
@@ -198,8 +196,8 @@ func above(item string) (all []string) {
 		return nil
 	}
 	begin, document := 0, true
-	if strings.HasPrefix(item, objectPrefix) {
-		begin, document = len(objectPrefix), false
+	if strings.HasPrefix(item, report.ObjectPrefix) {
+		begin, document = len(report.ObjectPrefix), false
 	}
 	for i, slashes := begin, 0; i < len(item); i++ {
 		if item[i] != '/' {

@@ -123,7 +123,7 @@ func (c *Writes) add(w written) {
 
 // Object adds the deletion of an object; unsure says that the answer was lost.
 func (c *Writes) Object(_ context.Context, d objects.Deletion, unsure bool) {
-	c.add(written{Op: "delete object", Path: "gs://" + c.teller.Report.Bucket + "/" + d.Name,
+	c.add(written{Op: "delete object", Path: report.ObjectTarget(c.teller.Report.Bucket, d.Name),
 		Generation: strconv.FormatInt(d.Generation, 10), Unsure: unsure})
 }
 
