@@ -240,6 +240,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 // openWriters opens what the run writes with, each at the pace that its service takes.
 func (r *run) openWriters() {
 	a, c := r.applier, r.clients
+	a.Tasks = c.tasks
 	var writes documents.Pace = pace.NewRate()
 	if r.hooks.Pace != nil {
 		writes = r.hooks.Pace
@@ -256,9 +257,6 @@ func (r *run) openWriters() {
 		a.Accounts = c.accounts.Writer()
 		a.Accounts.Written, a.Accounts.InTime = r.DeletedAccounts, r.inTime
 		r.decider.People = a.Accounts.Reader
-	}
-	if c.tasks != nil {
-		a.Tasks = c.tasks.Writer()
 	}
 	if r.hooks.writers != nil {
 		r.hooks.writers(a)

@@ -308,12 +308,8 @@ func TestCheckpointAfterEach(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			consider, err := p.LoadAhead(ctx, told, page.Documents)
-			if err != nil {
-				return err
-			}
 			save := func(d documents.Document) error { return p.SaveCheckpoint("behind " + d.Path) }
-			if err := consider(ctx, save); err != nil {
+			if err := p.ConsiderEach(ctx, told, page.Documents, save); err != nil {
 				return err
 			}
 		}

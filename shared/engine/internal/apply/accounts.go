@@ -145,7 +145,7 @@ func (a *Applier) firstLook(ctx context.Context, all []*decide.Item) (due []*dec
 		switch {
 		case rule != nil && (item.Seen == nil || rule.Judge(*item.Seen, a.Run).Kind == ""):
 		case rule == nil && madeAgain(item):
-			a.Skip(ctx, a.TargetOf(*item.Then), keptMadeAgain)
+			a.KeepNamed(ctx, a.TargetOf(*item.Then), keptMadeAgain)
 		default:
 			due = append(due, item)
 		}
@@ -216,7 +216,7 @@ func (a *Applier) doAfter(ctx context.Context, sent []*decide.Item) (whole bool)
 	for _, item := range sent {
 		var kept *decide.KeptError
 		if errors.As(item.Err, &kept) { // which the planner could not see yet: the account is gone all the same
-			a.Skip(ctx, "what goes with "+decide.AccountTarget(item.UID), kept.Reason)
+			a.KeepNamed(ctx, "what goes with "+decide.AccountTarget(item.UID), kept.Reason)
 			item.Err = nil
 		}
 		item.Begun = item.Begun || errors.Is(item.Err, cleanup.ErrOutOfTime)

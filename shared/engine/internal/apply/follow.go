@@ -66,7 +66,7 @@ func (a *Applier) doThen(ctx context.Context, all []*decide.Item) (left error) {
 	var due []*decide.Item
 	for _, item := range all {
 		if kept := a.FollowsKept(*item.Then); kept != nil {
-			a.Skip(ctx, a.TargetOf(*item.Then), kept.Reason)
+			a.KeepNamed(ctx, a.TargetOf(*item.Then), kept.Reason)
 			item.Err = kept
 			continue
 		}

@@ -247,7 +247,7 @@ func (a *Applier) objectsOf(ctx context.Context, o cleanup.ObjectDeletion) iter.
 // led returns the object to which an item leads, unless its attributes keep it.
 func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []*decide.Item {
 	if reason := decide.KeepsObject(by.Then.Object, o, by.At); reason != "" {
-		a.Skip(ctx, report.ObjectTarget(a.Report.Bucket, o.Name), reason)
+		a.KeepNamed(ctx, report.ObjectTarget(a.Report.Bucket, o.Name), reason)
 		return nil
 	}
 	if !a.mayDelete(by) {
@@ -303,7 +303,7 @@ func (a *Applier) deleteLed(ctx context.Context, all []*decide.Item) error {
 			var held *objects.HeldError
 			switch {
 			case errors.As(err, &held):
-				a.Skip(ctx, report.ObjectTarget(a.Report.Bucket, o.Object.Name), held.Reason)
+				a.KeepNamed(ctx, report.ObjectTarget(a.Report.Bucket, o.Object.Name), held.Reason)
 			case errors.Is(err, errBack):
 				a.KeepRestored(ctx, by)
 				err = nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,10 +76,10 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Item)
 	if err := items.Gather(ctx, src, due); err != nil {
 		return nil, asGroup(err)
 	}
-	room := newRoom()
+	together := &commit{written: map[documents.Ref]bool{}}
 	for _, i := range due {
 		d.change(items, i, group[i], &outcomes[i])
-		outcomes[i].place(group[i], len(group) == 1, room)
+		outcomes[i].place(group[i], len(group) == 1, together)
 	}
 	return outcomes, nil
 }
@@ -145,12 +146,12 @@ func (d *Decider) change(items cleanup.Loaded, i int, w *Item, o *Outcome) {
 }
 
 // place says whether the outcome of an item is written by the commit, which it has to itself if it is alone.
-func (o *Outcome) place(w *Item, alone bool, left *room) {
+func (o *Outcome) place(w *Item, alone bool, together *commit) {
 	switch {
 	case o.Err != nil:
-	case empty(o.Change):
+	case len(o.Change.Writes)+len(o.Change.Then)+len(o.Change.Next) == 0:
 		o.Apart = !alone && o.Change.Again && o.Change.From == w.From
-	case left.take(o.Change.Writes):
+	case together.takes(o.Change.Writes):
 		o.Written = true
 	default:
 		o.Postponed = true
@@ -177,33 +178,22 @@ func asGroup(err error) error {
 	return fmt.Errorf("%w: %w", ErrGroup, err)
 }
 
-// empty reports whether a change writes nothing and leaves nothing to do.
-func empty(c cleanup.Change) bool {
-	return len(c.Writes) == 0 && len(c.Then) == 0 && len(c.Next) == 0
-}
-
-// room is what is left of a commit.
-type room struct {
+// commit is what the items of a group write together.
+type commit struct {
 	writes  int
 	written map[documents.Ref]bool
 }
 
-func newRoom() *room { return &room{written: map[documents.Ref]bool{}} }
-
-// take reserves room for writes if there is enough, and if no other item of the commit writes to the same documents.
-func (r *room) take(writes []documents.Write) bool {
-	if r.writes > 0 && r.writes+len(writes) > maxWrites {
+// takes adds writes if there is room for them, and if no other item of the commit writes to the same documents.
+func (c *commit) takes(writes []documents.Write) bool {
+	same := func(w documents.Write) bool { return c.written[w.Ref] }
+	if c.writes > 0 && c.writes+len(writes) > maxWrites || slices.ContainsFunc(writes, same) {
 		return false
 	}
 	for _, w := range writes {
-		if r.written[w.Ref] {
-			return false
-		}
+		c.written[w.Ref] = true
 	}
-	for _, w := range writes {
-		r.written[w.Ref] = true
-	}
-	r.writes += len(writes)
+	c.writes += len(writes)
 	return true
 }
 

@@ -77,13 +77,7 @@ func (d *Decider) KeepRestored(ctx context.Context, i *Item) {
 	if i.Then.Object != (cleanup.ObjectDeletion{}) {
 		reason = keptFileRestored
 	}
-	d.Skip(ctx, d.TargetOf(*i.Then), reason)
-}
-
-// Skip counts and names something that is kept although its document went.
-func (d *Decider) Skip(ctx context.Context, what, reason string) {
-	d.Keep(reason, 1)
-	d.Logger.InfoContext(ctx, tell.Kept(what, reason))
+	d.KeepNamed(ctx, d.TargetOf(*i.Then), reason)
 }
 
 // StillAbsent looks up the documents that led to some items, and returns those whose document does not exist. It counts and names

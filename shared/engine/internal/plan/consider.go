@@ -15,22 +15,18 @@ import (
 	"github.com/firesweep/firesweep/shared/flow"
 )
 
-// LoadAhead implements [cleanup.Plan].
-func (p *Planner) LoadAhead(ctx context.Context, rule cleanup.AnyRule, found []documents.Document) (cleanup.Ahead, error) {
+// ConsiderEach implements [cleanup.Plan].
+func (p *Planner) ConsiderEach(
+	ctx context.Context, rule cleanup.AnyRule, found []documents.Document, then func(documents.Document) error,
+) error {
 	subjects := make([]cleanup.Subject, len(found))
 	for i, d := range found {
 		subjects[i] = cleanup.Subject{Document: d, Found: !d.UpdateTime.IsZero()}
 	}
 	items, err := rule.LoadAll(ctx, p.decider.Source(), subjects)
-	return func(ctx context.Context, then func(documents.Document) error) error {
-		return p.consider(ctx, rule, found, items, then)
-	}, err
-}
-
-// consider considers documents that are loaded, and calls then after each.
-func (p *Planner) consider(
-	ctx context.Context, rule cleanup.AnyRule, found []documents.Document, items cleanup.Loaded, then func(documents.Document) error,
-) error {
+	if err != nil {
+		return err
+	}
 	decisions := make([]cleanup.Decision, len(found))
 	failures := make([]error, len(found))
 	var due []cleanup.Proposal

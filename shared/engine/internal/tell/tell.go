@@ -156,8 +156,8 @@ func (t *Teller) TellWarnings(ctx context.Context, before []string) {
 	}
 }
 
-// KeepNamed says that one item is kept for a reason that is in order, and names it in the log. It is for workers, whose
-// one item it is, and for what is on the list of what the job keeps.
+// KeepNamed says that one thing is kept for a reason that is in order, and names it in the log. It is for workers, whose one item it
+// is, for what is on the list of what the job keeps, and for what is kept although its document is deleted.
 func (t *Teller) KeepNamed(ctx context.Context, target, reason string) {
 	t.Keep(reason, 1)
 	t.Logger.InfoContext(ctx, Kept(target, reason), slog.String("target", target), slog.String("reason", reason))
