@@ -16,8 +16,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/apply"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/plan"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -39,12 +39,12 @@ type run struct {
 	options plan.Options // of its plan
 	ownStop bool         // the function has a time of its own to stop after, earlier than the timeout demands
 
-	state      state.Known // cleanupJobs/{job}, as it was when the run began
-	checkpoint string      // to save for the next run
-	cuts       []string    // of its listings of objects, likewise
-	unfinished bool        // something was left for lack of time
-	announced  bool        // the job's own first line was logged
-	released   bool        // it held its lease to the end, and gave it back
+	state      jobstate.Known // cleanupJobs/{job}, as it was when the run began
+	checkpoint string         // to save for the next run
+	cuts       []string       // of its listings of objects, likewise
+	unfinished bool           // something was left for lack of time
+	announced  bool           // the job's own first line was logged
+	released   bool           // it held its lease to the end, and gave it back
 }
 
 // stopMargin is the time before the timeout in which what is under way ends and the report is saved.

@@ -14,8 +14,8 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/objects"
 )
@@ -37,11 +37,11 @@ type Decider struct {
 	Job       cleanup.Job
 	Run       cleanup.Run
 	Documents documents.Reader
-	Objects   objects.Reader              // of no use in a function that does not use Storage
-	People    accounts.Reader             // of no use in a function that does not use Authentication
-	Saves     bool                        // what the run deletes is saved for undo
-	Approved  *report.Approval            // what the run is restricted to; nil: to nothing
-	keeps     atomic.Pointer[state.Keeps] // what the job keeps because its record lists it
+	Objects   objects.Reader                 // of no use in a function that does not use Storage
+	People    accounts.Reader                // of no use in a function that does not use Authentication
+	Saves     bool                           // what the run deletes is saved for undo
+	Approved  *report.Approval               // what the run is restricted to; nil: to nothing
+	keeps     atomic.Pointer[jobstate.Keeps] // what the job keeps because its record lists it
 
 	tenants struct { // what [Decider.noTenants] found out
 		once sync.Once

@@ -5,7 +5,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -16,35 +16,35 @@ import (
 type KeptError struct{ Reason, Target string }
 
 func (e *KeptError) Error() string {
-	return e.Target + " is " + state.KeptListed
+	return e.Target + " is " + jobstate.KeptListed
 }
 
 // With is the error of what it belongs to.
 func (e *KeptError) With() *KeptError {
-	return &KeptError{Reason: state.KeptWithListed, Target: e.Target}
+	return &KeptError{Reason: jobstate.KeptWithListed, Target: e.Target}
 }
 
 // KeepAll has the job keep, from now on, what its record lists.
-func (d *Decider) KeepAll(s state.State) {
+func (d *Decider) KeepAll(s jobstate.State) {
 	keeps := s.Keeps()
 	d.keeps.Store(&keeps)
 }
 
 // Listed returns what the job keeps because its record lists it.
-func (d *Decider) Listed() state.Keeps {
+func (d *Decider) Listed() jobstate.Keeps {
 	if keeps := d.keeps.Load(); keeps != nil {
 		return *keeps
 	}
-	return state.Keeps{}
+	return jobstate.Keeps{}
 }
 
 // KeptBy returns why an item is kept, if the list has it or something that belongs to it; nil if not. Plan and commit ask here.
 func (d *Decider) KeptBy(target string) *KeptError {
 	switch keeps := d.Listed(); {
 	case keeps.Has(target):
-		return &KeptError{Reason: state.KeptListed, Target: target}
+		return &KeptError{Reason: jobstate.KeptListed, Target: target}
 	case keeps.Within(target):
-		return &KeptError{Reason: state.KeptWithListed, Target: "something below " + target}
+		return &KeptError{Reason: jobstate.KeptWithListed, Target: "something below " + target}
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/guard"
 )
@@ -56,7 +56,7 @@ type proposed struct {
 
 // Make makes the plan of a job in a state. If the checkpoint is of no use, it begins at the beginning. The plan may hold something
 // although there is an error.
-func Make(ctx context.Context, d *decide.Decider, s state.State, o Options) (*Planner, error) {
+func Make(ctx context.Context, d *decide.Decider, s jobstate.State, o Options) (*Planner, error) {
 	o.Bytes = cmp.Or(o.Bytes, mostBytes())
 	o.Versions = o.Versions || d.Approved != nil // which say whether an action is the one that was approved
 	p := newPlanner(d, s, o, s.Begins())
@@ -77,7 +77,7 @@ func Make(ctx context.Context, d *decide.Decider, s state.State, o Options) (*Pl
 	return p, err
 }
 
-func newPlanner(d *decide.Decider, s state.State, o Options, from string) *Planner {
+func newPlanner(d *decide.Decider, s jobstate.State, o Options, from string) *Planner {
 	p := &Planner{
 		Teller: d.Teller, decider: d, options: o, checkpoints: []checkpoint{{text: from}}, section: &section{},
 		proposed: map[proposed]bool{}, pending: map[documents.Ref]bool{},

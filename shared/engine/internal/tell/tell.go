@@ -15,7 +15,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/digest"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/logging"
@@ -208,7 +208,7 @@ func (t *Teller) Fail(ctx context.Context, target, action string, err error) {
 
 // whoTriesAgain says who tries again what failed.
 func (t *Teller) whoTriesAgain(err error) string {
-	var foreign *state.ForeignError
+	var foreign *jobstate.ForeignError
 	switch {
 	case errors.As(err, &foreign), errors.Is(err, ErrForeign):
 		return ", and so will every run until somebody fixes it"

@@ -12,7 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -45,7 +45,7 @@ func (u *undoing) touch(t *touched, records []undo.Record) {
 			t.by[job] = t.by[job] || covers(r)
 		}
 		t.shared = t.shared || r.Write == nil
-		if !u.partial() || len(t.with) > state.MaxKept {
+		if !u.partial() || len(t.with) > jobstate.MaxKept {
 			continue
 		}
 		if r.Deletes() {
@@ -102,17 +102,17 @@ func (p Project) jobs(ctx context.Context, some map[string]bool, known map[strin
 // hold holds the jobs, or has them keep what comes back.
 func (u *undoing) hold(ctx context.Context, in Project, t *touched, jobs []string) error {
 	const why = "it came back by undoing a run"
-	hold := state.Hold{At: u.Clock().UTC().Truncate(time.Microsecond), By: u.By, Why: why, RunID: u.runID}
-	var kept []state.Kept
+	hold := jobstate.Hold{At: u.Clock().UTC().Truncate(time.Microsecond), By: u.By, Why: why, RunID: u.runID}
+	var kept []jobstate.Kept
 	for _, path := range slices.Sorted(maps.Keys(t.with)) {
-		kept = append(kept, state.Kept{Path: path, At: hold.At, By: hold.By, Why: hold.Why, RunID: hold.RunID})
+		kept = append(kept, jobstate.Kept{Path: path, At: hold.At, By: hold.By, Why: hold.Why, RunID: hold.RunID})
 	}
 	for _, job := range jobs {
 		if err := u.stillOurs(ctx); err != nil {
 			return err
 		}
-		at, ours := place{in.Config.Database, job}, []state.Kept(nil)
-		err := in.change(ctx, job, func(s state.State) (after state.State, err error) {
+		at, ours := place{in.Config.Database, job}, []jobstate.Kept(nil)
+		err := in.change(ctx, job, func(s jobstate.State) (after jobstate.State, err error) {
 			if !u.partial() {
 				after := s.Hold(hold)
 				if before := s.Held; *after.Held == hold && (before == nil || *before != hold) { // or else an answer was lost
@@ -146,7 +146,7 @@ func (u *undoing) letGo(ctx context.Context, in Project, t *touched, jobs []stri
 		if !held && len(stayed) == 0 {
 			continue
 		}
-		err := in.change(ctx, job, func(s state.State) (state.State, error) {
+		err := in.change(ctx, job, func(s jobstate.State) (jobstate.State, error) {
 			if held && s.Held != nil && s.Held.RunID == u.runID { // nobody has held it since
 				s.Held = before
 			}
@@ -160,8 +160,8 @@ func (u *undoing) letGo(ctx context.Context, in Project, t *touched, jobs []stri
 }
 
 // change makes a transition of a job's record.
-func (p Project) change(ctx context.Context, job string, f func(state.State) (state.State, error)) error {
-	_, err := p.store(job).Change(ctx, nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
+func (p Project) change(ctx context.Context, job string, f func(jobstate.State) (jobstate.State, error)) error {
+	_, err := p.store(job).Change(ctx, nil, func(s jobstate.State, _ time.Time) (jobstate.State, map[string]any, error) {
 		after, err := f(s)
 		return after, nil, err
 	})
@@ -176,7 +176,7 @@ func (u *undoing) othersFree(ctx context.Context, in Project, _ *touched, jobs [
 		if err != nil {
 			return fmt.Errorf("look whether %s is under way: %w", job, err)
 		}
-		if holder := s.Leased(now); holder != "" && !state.ByUndo(holder) {
+		if holder := s.Leased(now); holder != "" && !jobstate.ByUndo(holder) {
 			return fmt.Errorf("%w: %s might delete what comes back: wait for its end, or have it end with firesweep hold %s --stop",
 				ErrUnderWay, holder, job)
 		}
@@ -187,7 +187,7 @@ func (u *undoing) othersFree(ctx context.Context, in Project, _ *touched, jobs [
 // Record is what cleanupJobs/{job} of a database says.
 type Record struct {
 	Job   string
-	State state.State
+	State jobstate.State
 	Now   time.Time // when it was read, by Firestore's clock
 	Err   error     // it is not one that this program wrote
 }
@@ -201,33 +201,33 @@ func (p Project) Records(ctx context.Context) ([]Record, error) {
 	all := make([]Record, len(found))
 	for i, d := range found {
 		all[i] = Record{Job: d.ID(), Now: d.ReadTime}
-		all[i].State, all[i].Err = state.Of(p.Config, d.ID(), d)
+		all[i].State, all[i].Err = jobstate.Of(p.Config, d.ID(), d)
 	}
 	return all, nil
 }
 
 // Hold has a job's runs do nothing from now on. One that is under way goes on. A job that is held stays held as it is.
 func (p Project) Hold(ctx context.Context, job, by, why string) error {
-	return p.change(ctx, job, func(s state.State) (state.State, error) {
-		return s.Hold(state.Hold{At: p.Clock().UTC(), By: by, Why: why}), nil
+	return p.change(ctx, job, func(s jobstate.State) (jobstate.State, error) {
+		return s.Hold(jobstate.Hold{At: p.Clock().UTC(), By: by, Why: why}), nil
 	})
 }
 
 // Resume lets a job's runs begin again.
 func (p Project) Resume(ctx context.Context, job string) error {
-	return p.change(ctx, job, func(s state.State) (state.State, error) { return s.Resume(), nil })
+	return p.change(ctx, job, func(s jobstate.State) (jobstate.State, error) { return s.Resume(), nil })
 }
 
 // Keep has a job keep items. A run that is under way knows within seconds.
 func (p Project) Keep(ctx context.Context, job, by, why string, paths ...string) error {
-	items := make([]state.Kept, len(paths))
+	items := make([]jobstate.Kept, len(paths))
 	for i, path := range paths {
-		items[i] = state.Kept{Path: path, At: p.Clock().UTC(), By: by, Why: why}
+		items[i] = jobstate.Kept{Path: path, At: p.Clock().UTC(), By: by, Why: why}
 	}
-	return p.change(ctx, job, func(s state.State) (state.State, error) { return s.Keeping(items...) })
+	return p.change(ctx, job, func(s jobstate.State) (jobstate.State, error) { return s.Keeping(items...) })
 }
 
 // Unkeep lets a job's runs judge items again.
 func (p Project) Unkeep(ctx context.Context, job string, paths ...string) error {
-	return p.change(ctx, job, func(s state.State) (state.State, error) { return s.Unkeep(paths...), nil })
+	return p.change(ctx, job, func(s jobstate.State) (jobstate.State, error) { return s.Unkeep(paths...), nil })
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/flow"
@@ -83,7 +83,7 @@ func (u *undoing) survey(ctx context.Context) (t *touched, err error) {
 		}
 		return nil
 	})
-	if err == nil && len(t.with) > state.MaxKept {
+	if err == nil && len(t.with) > jobstate.MaxKept {
 		err = ErrMany
 	}
 	for _, target := range u.Only {

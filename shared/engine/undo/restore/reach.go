@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/collections"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -39,7 +39,7 @@ func (p Project) report(ctx context.Context, runID, job string, without bool) er
 	if _, known := p.Jobs[job]; !known {
 		return fmt.Errorf("%w: there is no job %q, so nobody knows what it can have done", ErrUnknown, job)
 	}
-	record := state.Path(job)
+	record := jobstate.Path(job)
 	all, err := p.DB.GetAll(ctx, []string{collections.Runs + "/" + runID, record})
 	if err != nil {
 		return fmt.Errorf("read the run's report: %w", err)
@@ -51,7 +51,7 @@ func (p Project) report(ctx context.Context, runID, job string, without bool) er
 		return nil
 	case !found:
 		// A run that was killed has a report when the next one takes its lease over.
-		s, err := state.Of(p.Config, job, all[record])
+		s, err := jobstate.Of(p.Config, job, all[record])
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -92,7 +92,7 @@ func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Ou
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, each: each,
 		holder: undo.HolderPrefix + runID + "-" + rand.Text()[:8],
 		writes: map[string]int{}, several: map[string]bool{}, stays: map[string]string{}, named: map[string]bool{}, matched: map[string]bool{},
-		claimed: map[identifier]string{}, refused: map[string]bool{}, held: map[place]*state.Hold{}, kept: map[place][]string{},
+		claimed: map[identifier]string{}, refused: map[string]bool{}, held: map[place]*jobstate.Hold{}, kept: map[place][]string{},
 		came: map[string]bool{}, canHave: decide.CanHaveDone(p.Jobs[job]), covers: map[string]func(undo.Record) bool{}}
 	for name, j := range p.Jobs {
 		u.covers[name] = decide.Covers(j)
@@ -145,7 +145,7 @@ type undoing struct {
 	came       map[string]bool                   // these
 	same       int                               // things that are as they were
 	began      bool                              // something may be back
-	held       map[place]*state.Hold             // the jobs that this call holds, and who held them before; nil: nobody
+	held       map[place]*jobstate.Hold          // the jobs that this call holds, and who held them before; nil: nobody
 	kept       map[place][]string                // what it has them keep, and nobody before
 	covers     map[string]func(undo.Record) bool // by job: whether it could delete or change again what a record is of
 	filesBack  sync.Once                         // says how files come back
