@@ -73,7 +73,7 @@ func TestHoldAndResume(t *testing.T) {
 	const held, wayOut = `held since 2026-01-10 15:00 UTC by `, "firesweep resume cleanupReports"
 	wantParts(t, oneLine(o.well(t, "hold")), "since 2026-01-10 15:00 UTC by ", `, because "it's \x1b[2J wrong"`, "firesweep resume JOB")
 	wantParts(t, oneLine(o.well(t, "runs", "cleanupReports")), held, wayOut, "skipped")
-	wantParts(t, oneLine(o.well(t, "show", rep.RunID)), "The job is "+held, wayOut, "or the job is held")
+	wantParts(t, oneLine(o.well(t, "show", rep.RunID)), "The job is "+held, wayOut, "the job is held")
 	wantParts(t, oneLine(o.well(t, "doctor", "cleanupReports")), "warning: cleanupReports: It is "+held, wayOut)
 	out = o.well(t, "plan", "cleanupReports")
 	wantParts(t, oneLine(out), "cleanupReports: 2 due", "warning: held since", wayOut)
@@ -84,7 +84,7 @@ func TestHoldAndResume(t *testing.T) {
 	want(t, "asked", "", errs)
 	o.screen.in = false
 	out, _ = o.ends(t, exitFailed, "run", "--yes", "--confirm", o.ID, "cleanupReports")
-	wantParts(t, oneLine(out), "cleanupReports: skipped", "or the job is held: firesweep runs cleanupReports")
+	wantParts(t, oneLine(out), "cleanupReports: skipped", "the job is held: firesweep runs cleanupReports")
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
 
 	o.refuses(t, exitFailed, "nobody holds cleanExpiredComped by itself: see firesweep hold", "resume", "--yes", "cleanExpiredComped")

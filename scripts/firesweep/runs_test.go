@@ -277,7 +277,7 @@ func TestWhatToDo(t *testing.T) {
 	o := newOperator(t)
 	for status, says := range map[report.Status]string{
 		report.Completed: "cleanupReports: completed", report.Partial: "The next run continues from there",
-		report.Skipped: "or the job is held: firesweep runs cleanupReports",
+		report.Skipped: "another run was under way: firesweep runs cleanupReports",
 		report.Aborted: "Nothing was deleted or changed.", report.Failed: "The next run tries again what failed",
 		report.Killed: "What it did is in its undo log.",
 	} {

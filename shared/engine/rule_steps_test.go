@@ -273,6 +273,33 @@ func TestANotedFollowUpThatFails(t *testing.T) {
 	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }
 
+// TestANotedFollowUpBesidesOneThatFails: what the documents of the application record is written all the same.
+func TestANotedFollowUpBesidesOneThatFails(t *testing.T) {
+	rule := told
+	rule.Reach.Deletes, rule.Reach.Objects = []string{"things"}, []cleanup.Files{{Folder: "files/"}}
+	rule.Change = func(s cleanup.Subject, d cleanup.Decision, run cleanup.Run) cleanup.Change {
+		c := told.Change(s, d, run)
+		c.Writes = cleanup.Delete(s.Document).Writes
+		c.Then[0].Recorded.Done = []documents.Write{
+			{Op: documents.Set, Ref: documents.Ref{Collection: "notes", ID: s.ID()}, Data: map[string]any{"told": true}},
+		}
+		file := cleanup.FollowUp{Object: cleanup.ObjectDeletion{Name: "files/" + s.ID()}, Absent: s.Ref()}
+		c.Then = append(c.Then, file)
+		return c
+	}
+	f := ruleFunction(t, ruleJob("things", rule))
+	for _, id := range []string{"t1", "t2"} {
+		f.Set(t, "things/"+id, map[string]any{})
+		f.Put(t, "files/"+id, nil, []byte("x"))
+	}
+	refuses := refuseStorage(f, "files/t1")
+	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"tell": {Planned: 2, Done: 1, Failed: 1}})
+	enginetest.Want(t, "notes", map[string]map[string]any{"t1": {"told": true}, "t2": {"told": true}}, f.Documents(t, "notes"))
+	*refuses = false
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
+}
+
 // TestCheckpointAfterEach: each document that was considered may have a checkpoint of its own, from which the next run goes on.
 func TestCheckpointAfterEach(t *testing.T) {
 	job := ruleJob("things", told)
@@ -281,12 +308,8 @@ func TestCheckpointAfterEach(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			consider, err := p.LoadAhead(ctx, told, page.Documents)
-			if err != nil {
-				return err
-			}
 			save := func(d documents.Document) error { return p.SaveCheckpoint("behind " + d.Path) }
-			if err := consider(ctx, save); err != nil {
+			if err := p.ConsiderEach(ctx, told, page.Documents, save); err != nil {
 				return err
 			}
 		}
@@ -475,6 +498,21 @@ func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
 	hold(t, f, "files/a", false)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
+}
+
+// TestWhatFollowsWaitsForWhatStays, in a run that finishes an interrupted one as in that one: the details of a user lead to the
+// account as long as there is one.
+func TestWhatFollowsWaitsForWhatStays(t *testing.T) {
+	f := boxFunction(t)
+	f.Put(t, "files/a", nil, []byte("x"))
+	hold(t, f, "files/a", true)
+	f.Set(t, "boxes/next", map[string]any{"state": "old"})
+	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"), enginetest.ItemOf("box", "boxes/next"))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
+	enginetest.Want(t, "boxes", []string{"next"}, ids(t, f, "boxes"))
+	hold(t, f, "files/a", false)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "boxes", 0, len(ids(t, f, "boxes")))
 }
 
 // TestAnObjectOfAnotherBucketIsLeftAlone: a run left to delete it, and the settings name another bucket since, where that name is another

@@ -1,7 +1,8 @@
-// Package state is what cleanupJobs/{job} says: who has the job's lease, whether the job is held, where its next run begins, and
-// how the last one ended; and what is for all jobs: that they are held, and what they keep. Its transitions are pure: each takes a state and returns the next one, or says why
-// not, and comes to the same when it is repeated because its answer was lost. Only [Store] reads and writes.
-package state
+// Package jobstate is what cleanupJobs/{job} says: who has the job's lease, whether the job is held, where its next run begins,
+// and how the last one ended; and what is for all jobs: that they are held, and what they keep. Its transitions are pure: each
+// takes a state and returns the next one, or says why not, and comes to the same when it is repeated because its answer was
+// lost. Only [Store] reads and writes.
+package jobstate
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package state
+package jobstate
 
 import (
 	"cmp"
@@ -112,6 +112,23 @@ func Heed(ctx context.Context, db documents.Reader, cfg config.Config, job strin
 	all, err := Of(cfg, AllJobs, found[Path(AllJobs)])
 	newJobs, wrong := Of(cfg, NewJobs, found[Path(NewJobs)])
 	return s.Heed(job, all, newJobs), cmp.Or(err, wrong)
+}
+
+// ErrNotUnderWay says that a run to be stopped is not under way any more.
+var ErrNotUnderWay = errors.New("the run is not under way any more")
+
+// Stop tells a run to stop, which it does within some seconds: it begins nothing more, and saves its report. No clock decides whether
+// that is told. The error is [ErrNotUnderWay] where the run has ended.
+func Stop(ctx context.Context, w documents.Writer, cfg config.Config, job, runID string) error {
+	store := Store{Writer: w, Config: cfg, Job: job}
+	_, err := store.Change(ctx, nil, func(s State, _ time.Time) (State, map[string]any, error) {
+		if runID == "" || s.Run() != runID {
+			return s, nil, ErrNotUnderWay
+		}
+		s.Stop = runID
+		return s, nil, nil
+	})
+	return err
 }
 
 // explained adds the way out to an error that only a person can mend.
