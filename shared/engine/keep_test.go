@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -75,12 +72,7 @@ func TestWhatLeadsToSomethingListedIsKept(t *testing.T) {
 	} {
 		t.Run(listed, func(t *testing.T) {
 			t.Parallel()
-			f := enginetest.New(t, engine.NewFunction(cleanup.Job{
-				Name: "testJob", Rules: []cleanup.AnyRule{bookRule, pageRule},
-				Plan: func(ctx context.Context, p *cleanup.Planner) error {
-					return p.Sweep(ctx, documents.Query{Collection: "books"}, "", bookRule)
-				},
-			}, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}))
+			f := ruleFunction(t, ruleJob("books", bookRule, pageRule))
 			for _, id := range []string{"b1", "b2"} {
 				page := "p" + id[1:]
 				f.Set(t, "books/"+id, map[string]any{"pages": []string{page}})
@@ -174,7 +166,7 @@ func accountsJob(then cleanup.AnyRule) cleanup.Job {
 // when the account is gone, which the report says, and the document waits until it is taken off.
 func TestAnAccountWhoseDocumentIsListedIsKept(t *testing.T) {
 	t.Parallel()
-	f := enginetest.New(t, engine.NewFunction(accountsJob(pageRule), 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}))
+	f := ruleFunction(t, accountsJob(pageRule))
 	for _, id := range []string{"p1", "p2", "p3", "p4"} {
 		f.Set(t, "pages/"+id, map[string]any{"n": 1})
 		f.SignUp(t, id)
