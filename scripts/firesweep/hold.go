@@ -334,19 +334,9 @@ func (a *app) change(
 // lookEvery is how often hold looks whether a run has ended.
 const lookEvery = time.Second
 
-// stateOf reads a job's record, and when that was read, by Firestore's clock.
-func stateOf(ctx context.Context, p restore.Project, job string) (jobstate.State, time.Time, error) {
-	doc, _, err := p.DB.Get(ctx, "cleanupJobs/"+job)
-	if err != nil {
-		return jobstate.State{}, doc.ReadTime, err
-	}
-	s, err := jobstate.Of(p.Config, job, doc)
-	return s, doc.ReadTime, err
-}
-
 // tellToStop tells the run of a job to stop, if one is under way.
 func (a *app) tellToStop(ctx context.Context, p restore.Project, j *heldJob) error {
-	s, _, err := stateOf(ctx, p, j.Job)
+	s, _, err := p.State(ctx, j.Job)
 	if j.Ended = s.Run(); err != nil || j.Ended == "" {
 		return err
 	}
@@ -364,7 +354,7 @@ func (a *app) awaitEnd(ctx context.Context, p restore.Project, j *heldJob) error
 	}
 	defer a.progress(ctx, doing("waiting for the end of "+runID))()
 	for {
-		switch s, now, err := stateOf(ctx, p, j.Job); {
+		switch s, now, err := p.State(ctx, j.Job); {
 		case err != nil:
 			return fmt.Errorf("wait for %s, which is told to stop: %w", runID, err)
 		case s.Released(runID):

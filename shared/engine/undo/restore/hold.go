@@ -153,7 +153,7 @@ func (p Project) change(ctx context.Context, job string, f func(state.State) (st
 // othersFree returns [ErrUnderWay] if a run of a job is under way that may have begun before the job was held. An undo of
 // another job's run is no such run.
 func (u *undoing) othersFree(ctx context.Context, in Project, job string) error {
-	s, now, err := in.store(job).Read(ctx)
+	s, now, err := in.State(ctx, job)
 	if err != nil {
 		return fmt.Errorf("look whether %s is under way: %w", job, err)
 	}
@@ -184,6 +184,11 @@ func (p Project) Records(ctx context.Context) ([]Record, error) {
 		all[i].State, all[i].Err = state.Of(p.Config, d.ID(), d)
 	}
 	return all, nil
+}
+
+// State returns what a job's record says, and when that was read, by Firestore's clock.
+func (p Project) State(ctx context.Context, job string) (state.State, time.Time, error) {
+	return p.store(job).Read(ctx)
 }
 
 // Hold has a job's runs do nothing from now on. One that is under way goes on. A job that is held stays held as it is.

@@ -21,7 +21,7 @@ func (p Project) store(job string) state.Store {
 // free returns [ErrUnderWay] if a run of the job is under way. Whether a lease has ended, Firestore's clock says: the
 // operator's may be minutes off.
 func (u *undoing) free(ctx context.Context) error {
-	s, now, err := u.store(u.job).Read(ctx)
+	s, now, err := u.State(ctx, u.job)
 	if err != nil {
 		return fmt.Errorf("look whether the job is under way: %w", err)
 	}
