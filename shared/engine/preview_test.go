@@ -34,7 +34,7 @@ func onLooks(f *enginetest.Function, do func()) *atomic.Int32 {
 func TestAPreviewLooksOnce(t *testing.T) {
 	f := boxFunction(t)
 	setBoxes(t, f, "old", 3, 2, old)
-	f.Set(t, "cleanupJobs/testJob", enginetest.Keeping("things/old001-0001"))
+	f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping("things/old001-0001"))
 	looks := onLooks(f, func() {})
 	plan := f.Run(t, `{"dryRun":true}`).Plan
 	enginetest.Want(t, "looks at things", int32(3), looks.Load())

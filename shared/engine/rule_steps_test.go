@@ -176,12 +176,8 @@ func TestCheckpointAfterEach(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			consider, err := p.LoadAhead(ctx, told, page.Documents)
-			if err != nil {
-				return err
-			}
 			save := func(d documents.Document) error { return p.SaveCheckpoint("behind " + d.Path) }
-			if err := consider(ctx, save); err != nil {
+			if err := p.ConsiderEach(ctx, told, page.Documents, save); err != nil {
 				return err
 			}
 		}
@@ -318,6 +314,21 @@ func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
 	hold(t, f, "files/a", false)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
+}
+
+// TestWhatFollowsWaitsForWhatStays, in a run that finishes an interrupted one as in that one: the details of a user lead to the
+// account as long as there is one.
+func TestWhatFollowsWaitsForWhatStays(t *testing.T) {
+	f := boxFunction(t)
+	f.Put(t, "files/a", nil, []byte("x"))
+	hold(t, f, "files/a", true)
+	f.Set(t, "boxes/next", map[string]any{"state": "old"})
+	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"), enginetest.ItemOf("box", "boxes/next"))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
+	enginetest.Want(t, "boxes", []string{"next"}, ids(t, f, "boxes"))
+	hold(t, f, "files/a", false)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "boxes", 0, len(ids(t, f, "boxes")))
 }
 
 // TestAnObjectOfAnotherBucketIsLeftAlone: a run left to delete it, and the settings name another bucket since, where that name is another

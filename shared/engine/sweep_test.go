@@ -305,15 +305,7 @@ func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {
 	}
 }
 
-// TestOutOfTimeWhilePlanning a plan, or a window of a forced run.
 func TestOutOfTimeWhilePlanning(t *testing.T) {
-	for _, body := range []string{"", `{"force":true}`} {
-		testOutOfTimeWhilePlanning(t, body)
-	}
-}
-
-func testOutOfTimeWhilePlanning(t *testing.T, body string) {
-	t.Helper()
 	f := newFunction(t, thingsJob(2))
 	seed(t, f, 6)
 	plannedAt := start
@@ -323,7 +315,7 @@ func testOutOfTimeWhilePlanning(t *testing.T, body string) {
 			plannedAt = start.Add(f.Timeout / 2)
 		}
 	}))
-	got := f.Run(t, body)
+	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Partial, enginetest.Done("delete thing", 4))
 	enginetest.Want(t, "left", []string{"t004", "t005"}, left(t, f))
 	enginetest.Want(t, "checkpoint", `[{"text":"t003"}]`, enginetest.Checkpoint(job(t, f)))
@@ -535,15 +527,25 @@ func TestLongPlanIsTruncated(t *testing.T) {
 	}
 }
 
-func TestForcedRunGoesWindowByWindow(t *testing.T) {
-	var windows int
-	const n = 10_001
-	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: many(0, n)})
-	f.Env["MAX_ACTIONS"] = "10"
-	f.Hooks.BeforeApply = func() { windows++ }
-	got := f.Run(t, `{"force":true}`)
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: n, Changed: n}})
-	enginetest.Want(t, "windows", 2, windows)
+// TestAPlanThatIsFullAmidAPage is applied as far as it goes, and the next run begins with that page.
+func TestAPlanThatIsFullAmidAPage(t *testing.T) {
+	f := newFunction(t, thingsJob(100))
+	seed(t, f, 25)
+	f.Hooks.PlanBytes = 8000
+	got, partial, done := f.Run(t, `{"force":true}`), 0, 0
+	for ; got.Status == report.Partial && partial < 25; partial++ {
+		enginetest.Want(t, "failures", 0, len(got.Failures))
+		has(t, got.Warnings[0], "the plan holds as much as the memory allows")
+		if done += got.Done(); got.Done() == 0 || len(left(t, f)) != 25-done {
+			t.Fatalf("%d were done by %d runs, and %v are left", done, partial+1, left(t, f))
+		}
+		got = f.Run(t, "")
+	}
+	enginetest.Want(t, "status of the last", report.Completed, got.Status)
+	enginetest.Want(t, "left", 0, len(left(t, f)))
+	if partial == 0 {
+		t.Error("the first plan was not full")
+	}
 }
 
 func TestPermissionDeniedFailsAtOnce(t *testing.T) {
