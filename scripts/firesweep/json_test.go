@@ -54,7 +54,7 @@ func TestJSON(t *testing.T) {
 		{foundThing{}, "reason run target undone undone.at undone.by undone.partial undone.things what"},
 		{finding{}, "about do level text"},
 		{look.Findings{}, `
-			more places places.count places.facts places.path proposals proposals.does proposals.due proposals.looked
+			looked proposals proposals.does proposals.due proposals.looked
 			proposals.name proposals.rule proposals.why reads unseen`},
 		{checked{}, `
 			declared does indexes indexes.collectionGroup indexes.fields indexes.fields.arrayConfig
