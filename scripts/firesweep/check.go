@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,8 +32,7 @@ type checked struct {
 	Does     string                      `json:"does"`     // in a sentence
 	Schedule string                      `json:"schedule"`
 	TimeZone string                      `json:"timeZone"`
-	When     string                      `json:"when"` // the same in words
-	Limits   []string                    `json:"limits,omitempty"`
+	When     string                      `json:"when"`               // the same in words
 	Reads    string                      `json:"reads,omitempty"`    // what each run reads beside the items that are due
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
 	Note     string                      `json:"note,omitempty"`
@@ -156,8 +154,7 @@ func (a *app) checked(e manifest.Entry) checked {
 		When: e.When(), Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
 	}
 	if e.Rule != nil {
-		c.Does, c.Limits, c.Reads, c.Judged = e.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Judged()
-		c.Note = noteOn(*e.Rule)
+		c.Does, c.Reads, c.Judged, c.Note = e.Words(), readsOf(*e.Rule), e.Judged(), noteOn(*e.Rule)
 	}
 	return c
 }
@@ -190,29 +187,6 @@ func noteOn(r rule.Rule) string {
 			"is deleted", r.Objects))
 	}
 	return strings.Join(notes, ". ")
-}
-
-// limitsOf returns the conditions under which a run of a rule does nothing. The figures are the defaults.
-func limitsOf(r rule.Rule) (limits []string) {
-	if of := cmp.Or(r.Source(), "all accounts listed"); r.DuePercent() < 100 {
-		limits = append(limits,
-			fmt.Sprintf("more than %d %% of %s are due, once there are %d", r.DuePercent(), of, config.EnoughForShare))
-	}
-	switch {
-	case r.ByReference():
-		limits = append(limits, "one of these fields refers to no object of the folder in any document, or holds what refers to no "+
-			"object of the bucket")
-	case r.Objects != "" && len(r.Gone) > 0:
-		limits = append(limits, r.Gone[0].Place().Collection+" is empty, and the rule looks there")
-	}
-	for _, related := range r.Related() {
-		in := related.Place().Collection
-		limit := in + " is empty, and the rule looks there"
-		if r.Objects == "" && in != "" && !slices.Contains(limits, limit) {
-			limits = append(limits, limit)
-		}
-	}
-	return append(limits, fmt.Sprintf("more than %d are due (MAX_ACTIONS)", config.DefaultMaxActions))
 }
 
 // printChecks prints what is known of jobs, and how their indexes are made.
@@ -263,7 +237,6 @@ func (c checked) facts() [][2]string {
 	}
 	return [][2]string{
 		{"runs", c.When},
-		{"limits", prefixed("does nothing if ", strings.Join(c.Limits, "; if "))},
 		{"reads", c.Reads},
 		{"clients", prefixed("can make this rule delete, if your security rules let them write ", judgedWords(c.Judged))},
 		{"roles", strings.Join(roles, ", ")},
@@ -293,27 +266,14 @@ func capital(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[m
 
 // readsOf says which items that are not due each run of a rule reads; "" if none.
 func readsOf(r rule.Rule) string {
-	if r.Warn != nil {
-		warned := "each document that was warned about, twice, until it is deleted or in use again"
-		r.Warn = nil
-		return strings.TrimPrefix(readsOf(r)+"; "+warned, "; ")
-	}
-	var judged []string
-	for _, c := range r.Asked().Judged {
-		judged = append(judged, c.Words())
-	}
-	for _, c := range r.Exceptions() {
-		judged = append(judged, c.Words())
-	}
-	for _, related := range r.Related() {
-		judged = append(judged, related.Exists())
-	}
-	switch {
-	case r.Accounts != "" && len(r.Related()) > 0:
-		return "all accounts, a thousand a call, which is free; of those that are old enough, one read for 30 tells whether " +
-			strings.Join(judged, ", or whether ")
+	const noIndex = ", in every run: no index knows which of them are due"
+	reads := ""
+	switch related := len(r.Related()) > 0; {
 	case r.Accounts != "":
-		return "all accounts, a thousand a call, which is free"
+		reads = "all accounts, a thousand a call, which is free"
+		if related {
+			reads += "; and a document for 30 of those that are old enough"
+		}
 	case r.ByReference():
 		var all []string
 		for _, g := range r.Gone {
@@ -321,22 +281,19 @@ func readsOf(r rule.Rule) string {
 				all = append(all, of)
 			}
 		}
-		return fmt.Sprintf("%s, in every run, and once more before objects are deleted", strings.Join(all, " and "))
+		reads = strings.Join(all, " and ") + ", in every run, and once more before objects are deleted"
 	case r.Objects != "":
-		return ""
 	case r.Scans():
-		which := "every document of " + r.Source()
+		reads = "every document of " + r.Source()
 		if len(r.Asked().Filters) > 0 {
-			which += " that meets the conditions which an index answers"
+			reads += " that meets the conditions which an index answers"
 		}
-		return fmt.Sprintf("%s, in every run, whatever its age: no index knows it", which) +
-			prefixed("; and whether ", strings.Join(judged, ", or whether "))
-	case len(judged) == 0:
-		return ""
+		reads += noIndex
+	case related || len(r.Asked().Judged)+len(r.Exceptions()) > 0:
+		reads = "each document that is old enough" + noIndex
 	}
-	which := "each document that is old enough"
-	if len(r.Query(time.Time{}).OrderBy)+len(r.Asked().Filters) > 1 {
-		which += " and is in the index"
+	if r.Warn != nil {
+		reads = strings.TrimPrefix(reads+"; each document that was warned about, twice, until it is deleted or in use again", "; ")
 	}
-	return which + ", in every run: no index knows whether " + strings.Join(judged, ", or whether ")
+	return reads
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,6 +58,18 @@ type holdFlags struct {
 	keep           []string
 }
 
+// about refuses flags and names unless they say in one way what the command is about.
+func (f holdFlags) about(names []string) error {
+	ways := map[bool]int{}
+	for _, given := range []bool{f.all, len(names) > 0, len(f.keep) > 0} {
+		ways[given]++
+	}
+	if ways[true] != 1 {
+		return wrongUse("name the jobs, or give --all, or --keep PATH, and one of these alone: firesweep hold lists what is held")
+	}
+	return nil
+}
+
 func (a *app) holdCommand() *cobra.Command {
 	var f holdFlags
 	c := &cobra.Command{
@@ -79,13 +92,14 @@ Your credentials need roles/datastore.user, for the list roles/datastore.viewer.
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	c.RunE = func(c *cobra.Command, names []string) error {
 		f.because = strings.TrimSpace(f.because)
-		switch {
-		case len(names) == 0 && asGiven(c, "because", "stop", "all", "keep", "yes") == "":
+		if len(names) == 0 && asGiven(c, "because", "stop", "all", "keep", "yes") == "" {
 			return a.listHeld(c.Context())
-		case len(f.keep) > 0 && (f.all || f.stop || len(names) > 0):
-			return wrongUse("--keep is for every job: leave out the jobs, --all and --stop")
-		case len(f.keep) == 0 && f.all == (len(names) > 0):
-			return wrongUse("name the jobs, or give --all, or --keep PATH")
+		}
+		switch err := f.about(names); {
+		case err != nil:
+			return err
+		case len(f.keep) > 0 && f.stop:
+			return wrongUse("--keep ends no run: leave out --stop")
 		case f.because == "" && !f.stop:
 			return wrongUse("say why, for those who come after you: --because TEXT")
 		case len(f.because) > mostBecause:
@@ -155,12 +169,8 @@ part of it has jobs keep. Your credentials need roles/datastore.user.`,
 	c.Flags().StringArrayVar(&f.keep, "keep", nil, "judge again what is at this `PATH`; may be repeated")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	c.RunE = func(c *cobra.Command, names []string) error {
-		ways := map[bool]int{}
-		for _, given := range []bool{f.all, len(names) > 0, len(f.keep) > 0} {
-			ways[given]++
-		}
-		if ways[true] != 1 {
-			return wrongUse("name the jobs, or give --all, or --keep PATH: firesweep hold lists them")
+		if err := f.about(names); err != nil {
+			return err
 		}
 		return a.resume(c, f, names)
 	}
@@ -334,22 +344,13 @@ func (a *app) change(
 // lookEvery is how often hold looks whether a run has ended.
 const lookEvery = time.Second
 
-// stateOf reads a job's record, and when that was read, by Firestore's clock.
-func stateOf(ctx context.Context, p restore.Project, job string) (jobstate.State, time.Time, error) {
-	doc, _, err := p.DB.Get(ctx, "cleanupJobs/"+job)
-	if err != nil {
-		return jobstate.State{}, doc.ReadTime, err
-	}
-	s, err := jobstate.Of(p.Config, job, doc)
-	return s, doc.ReadTime, err
-}
-
 // tellToStop tells the run of a job to stop, if one is under way.
 func (a *app) tellToStop(ctx context.Context, p restore.Project, j *heldJob) error {
-	s, _, err := stateOf(ctx, p, j.Job)
-	if j.Ended = s.Run(); err != nil || j.Ended == "" {
+	r, err := readRecord(ctx, p.DB.Reader, p.Config, j.Job)
+	if err = cmp.Or(err, r.Err); err != nil || r.Run() == "" {
 		return err
 	}
+	j.Ended = r.Run()
 	if err = jobstate.Stop(ctx, p.DB, p.Config, j.Job, j.Ended); errors.Is(err, jobstate.ErrNotUnderWay) { // it has ended meanwhile
 		err = nil
 	}
@@ -364,13 +365,13 @@ func (a *app) awaitEnd(ctx context.Context, p restore.Project, j *heldJob) error
 	}
 	defer a.progress(ctx, doing("waiting for the end of "+runID))()
 	for {
-		switch s, now, err := stateOf(ctx, p, j.Job); {
-		case err != nil:
-			return fmt.Errorf("wait for %s, which is told to stop: %w", runID, err)
-		case s.Released(runID):
-			j.Ended = runID + " ended " + statusWords(s.Last)
+		switch r, err := readRecord(ctx, p.DB.Reader, p.Config, j.Job); {
+		case err != nil || r.Err != nil:
+			return fmt.Errorf("wait for %s, which is told to stop: %w", runID, cmp.Or(err, r.Err))
+		case r.Released(runID):
+			j.Ended = runID + " ended " + statusWords(r.Last)
 			return nil
-		case s.Leased(now) != runID:
+		case r.Leased(r.at) != runID:
 			return fmt.Errorf("%s ended without a report: it was killed, and what it did is in its undo log", runID)
 		}
 		if err := a.sleep(ctx, lookEvery); err != nil {
@@ -398,10 +399,7 @@ func (p *printer) holding(h holding) {
 		p.Line("")
 	}
 	if len(keep) > 0 {
-		p.Table(keep[:min(len(keep), listed)], "KEPT", "DATABASE")
-		if more := len(keep) - listed; more > 0 {
-			p.Say("", 2, 2, "and %s more: use --json", plural(more, "item"))
-		}
+		p.Table(keep, "KEPT", "DATABASE")
 		p.Line("")
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -204,18 +203,4 @@ func TestHoldKeep(t *testing.T) {
 	want(t, "kept", 0, len(parsed[holding](t, o.well(t, "hold", "--json")).Keep))
 	o.called(t, "cleanupReports", "")
 	want(t, "left", 0, len(o.Documents(t, "reports")))
-}
-
-// TestListOfMuchThatIsKept: the first is shown.
-func TestListOfMuchThatIsKept(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	args := []string{"hold", "--yes", "--because", "an appeal"}
-	for n := range listed + 2 {
-		args = append(args, "--keep", fmt.Sprintf("reports/r%02d", n))
-	}
-	o.well(t, args...)
-	out := o.well(t, "hold")
-	want(t, "listed", listed, strings.Count(out, "  reports/r"))
-	wantParts(t, out, "and 2 items more: use --json")
 }

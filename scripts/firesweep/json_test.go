@@ -58,7 +58,7 @@ func TestJSON(t *testing.T) {
 			proposals.name proposals.rule proposals.why reads unseen`},
 		{checked{}, `
 			declared does indexes indexes.collectionGroup indexes.fields indexes.fields.arrayConfig
-			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy limits note own reads
+			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy note own reads
 			roles schedule timeZone when`},
 	}
 	alone := map[reflect.Type]bool{}

@@ -38,7 +38,7 @@ func TestRunOfAPlanFile(t *testing.T) {
 	args := []string{"run", "--yes", "--confirm", o.ID, "--plan", file}
 	out := o.well(t, args...)
 	wantParts(t, out, "not done: it was changed since the plan was approved\n",
-		"  deleted 1 document of reports\n", "delete report: 1 of 2 done; 1 changed meanwhile, so it was kept",
+		"  delete report: 1 of 2 done; 1 changed meanwhile, so it was kept",
 		"of 2 items in the approved plan, 1 done", "Of the plan, all that is still as", "kept 1: not in the approved plan")
 	left := o.Documents(t, "reports")
 	if _, old := left["old"]; old || len(left) != 3 {

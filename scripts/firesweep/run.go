@@ -16,7 +16,6 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -178,7 +177,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 		err := a.runOne(ctx, f, job, at.watch, func(r ran) {
 			stop()
 			if runs = append(runs, r); !a.json {
-				a.printer().ran(p, r, a.did(ctx, job, r.Report))
+				a.printer().ran(p, r)
 			}
 			stop = underWay()
 		})
@@ -218,27 +217,8 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch 
 // byHand begins what a report has in place of a revision if the command ran it.
 const byHand = "firesweep run by "
 
-// countedAtMost is how many items a run may have done for its undo log to be read for a summary.
-const countedAtMost = 20_000
-
-// did returns what a run deleted, changed and created, counted by kinds. It is empty where that is not known.
-func (a *app) did(ctx context.Context, job manifest.Entry, r *report.Report) map[string]tally {
-	if r == nil || r.Done()+r.Totals().Begun == 0 || r.Done() > countedAtMost {
-		return nil
-	}
-	things, kept, err := a.thingsOf(context.WithoutCancel(ctx), job, r.RunID, undo.Sum{Bucket: r.Bucket, Names: true})
-	if err != nil || !kept { // it is only for a summary, and show says why
-		return nil
-	}
-	all := map[string]tally{"deleted": {}, "changed": {}, "created": {}, "": {}}
-	for _, t := range things {
-		all[t.What].add(t.Target)
-	}
-	return all
-}
-
 // ran prints the result of a run for people, without what its plan has said.
-func (p *printer) ran(plan planned, r ran, did map[string]tally) {
+func (p *printer) ran(plan planned, r ran) {
 	defer p.Line("")
 	rep := r.Report
 	if rep == nil {
@@ -247,26 +227,16 @@ func (p *printer) ran(plan planned, r ran, did map[string]tally) {
 		return
 	}
 	p.title(rep)
-	for _, what := range []string{"deleted", "changed", "created"} {
-		if words := did[what].words(); words != "" {
-			p.Say("", 2, 2, "%s %s", what, words)
-		}
-	}
-	t := rep.Totals()
-	if did == nil || t.Done < t.Planned {
-		p.actions(rep)
-	}
+	p.actions(rep)
 	if planned := plan.Report; planned != nil {
 		more := *rep
 		more.Kept = maps.Clone(rep.Kept)
 		maps.DeleteFunc(more.Kept, func(reason string, n int) bool { return planned.Kept[reason] == n })
-		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), func(w string) bool {
-			return slices.Contains(planned.Warnings,
-				w)
-		})
+		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), func(w string) bool { return slices.Contains(planned.Warnings, w) })
 		p.kept(&more)
 		p.failures(rep, planned.Failures...)
 	}
+	t := rep.Totals()
 	if rep.Approved > 0 {
 		p.Say("", 2, 2, "of %s in the approved plan, %d done", plural(rep.Approved, "item"), t.Done)
 	}
