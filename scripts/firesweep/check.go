@@ -3,13 +3,11 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -133,18 +131,8 @@ func (a *app) checkLock() error {
 	if err != nil || old == nil || bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), lock) {
 		return err
 	}
-	var is, was struct{ Version, Rules, Manifest string }
-	_ = json.Unmarshal(lock, &is)
-	why := "is not what these rules need: it was changed by hand, or is damaged"
-	switch err := json.Unmarshal(old, &was); {
-	case err != nil:
-	case was.Version != is.Version || was.Manifest != is.Manifest:
-		why = fmt.Sprintf("is of another version of Firesweep (%.40q) than this one (%s)", was.Version, version.Lock)
-	case was.Rules != is.Rules:
-		why = "is stale: " + a.rules + " was changed since"
-	}
-	fmt.Fprintf(a.errs, "firesweep: %s\nWrite it anew: firesweep check --write%s\n", plain(name+" "+why+"."), a.given.Rules)
-	return saidError(exitWrongUse)
+	return wrongUse("%s does not fit %s and this version of Firesweep (%s): write it anew with firesweep check --write%s",
+		name, a.rules, version.Lock, a.given.Rules)
 }
 
 // checked returns what is known of a job without running it.
@@ -165,14 +153,6 @@ func noteOn(r rule.Rule) string {
 	if r.CollectionGroup != "" {
 		notes = append(notes, fmt.Sprintf("collectionGroup: this also finds the top-level %s; for those below others only, write "+
 			`"collection": "parents/{parent}/%s"`, r.CollectionGroup, r.CollectionGroup))
-		for _, related := range r.Related() {
-			for _, field := range r.Fields(related) {
-				if strings.Contains(related.Document, "{"+field+"}") {
-					notes = append(notes, fmt.Sprintf("%s: {%s} is read from that field, because a collectionGroup binds only "+
-						"{id} and {parent}", related.Key, field))
-				}
-			}
-		}
 	}
 	for i, w := range r.Where {
 		if want, said := w.Ops["=="]; said && want == nil {
@@ -211,14 +191,8 @@ func (a *app) printChecks(p *printer, checks []checked) {
 	if !needs {
 		return
 	}
-	const file = "firestore.indexes.json"
-	if _, err := os.Stat(filepath.Join(a.folder, file)); a.folder != "" && err == nil {
-		p.Say("", 0, 0, "The indexes, to paste into %s:", a.short(filepath.Join(a.folder, file)))
-		p.Command("firesweep check%s --indexes", p.given.Rules)
-	} else {
-		p.Say("", 0, 0, "The indexes, for the Firebase CLI:")
-		p.Command("firesweep check%s --indexes > %s", p.given.Rules, file)
-	}
+	p.Say("", 0, 0, "The indexes, for the Firebase CLI's firestore.indexes.json:")
+	p.Command("firesweep check%s --indexes", p.given.Rules)
 	p.Command("firebase deploy --only firestore:indexes")
 }
 

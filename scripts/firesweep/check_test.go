@@ -67,10 +67,9 @@ func TestNotes(t *testing.T) {
 	const group = `collectionGroup: this also finds the top-level users; for those below others only, write "collection": "parents/{parent}/users"`
 	for rule, note := range map[string]string{
 		`"collectionGroup":"users","age":"any","gone":[{"document":"{parent}"},{"document":"teams/{list[]}/x/{id}"}]`: group,
-		`"collectionGroup":"users","age":"any","unless":[{"field":"hold","==":true},{"document":"chats/{chat}"}]`: group +
-			". unless[1]: {chat} is read from that field, because a collectionGroup binds only {id} and {parent}",
-		`"collection":"chats/{chat}/users","age":"any","unless":[{"document":"chats/{chat}"}]`:        "",
-		`"collection":"users","age":"any","where":[{"field":"n","==":1},{"field":"email","==":null}]`: `where[1]: == null does not find a missing field: for both, write {"is": "not set"}`,
+		`"collectionGroup":"users","age":"any","unless":[{"field":"hold","==":true}]`:                                 group,
+		`"collection":"chats/{chat}/users","age":"any","unless":[{"document":"chats/{chat}"}]`:                        "",
+		`"collection":"users","age":"any","where":[{"field":"n","==":1},{"field":"email","==":null}]`:                 `where[1]: == null does not find a missing field: for both, write {"is": "not set"}`,
 	} {
 		o := newOperator(t)
 		o.env["FIRESTORE_DATABASE"] = "app"
@@ -103,18 +102,13 @@ func TestCheckForPeople(t *testing.T) {
   roles     roles/datastore.user, firesweepObjectCleaner
   indexes   drafts: state ASCENDING, updatedAt ASCENDING (COLLECTION)
 
-The indexes, for the Firebase CLI:
-    firesweep check --rules `+rules+` --indexes > firestore.indexes.json
+The indexes, for the Firebase CLI's firestore.indexes.json:
+    firesweep check --rules `+rules+` --indexes
     firebase deploy --only firestore:indexes
 `, o.well(t, "check", "--rules", rules, "cleanupStaleDrafts"))
 	wantParts(t, oneLine(o.well(t, "check", "--rules", rules, "cleanupDevices")),
 		"indexes devices: seenAt ASCENDING (COLLECTION_GROUP), which Terraform does not make")
 	wantNone(t, o.well(t, "check", "--rules", rules, "cleanupExports"), "for the Firebase CLI")
-
-	o.inApp(t, map[string]string{"firebase.json": "{}", "firestore.indexes.json": "{}", "app/firesweep.json": read(t, rules)})
-	o.dir += "/app"
-	out := o.well(t, "check", "--rules", "firesweep.json")
-	wantParts(t, out, "The indexes, to paste into ../firestore.indexes.json:\n    firesweep check --rules firesweep.json --indexes\n")
 
 	c := parsed[checks](t, o.well(t, "check", "--rules", rulesFile(t, `{"rules":[{"name":"cleanupGuests","schedule":"0 5 * * *",
 		"accounts":"anonymous","age":{"by":"lastActive","days":30},"unless":[{"document":"users/{uid}"}]}]}`), "--json")).Checks[0]
@@ -219,26 +213,20 @@ func TestCheckOfALockFile(t *testing.T) {
 	write(t, lock, strings.ReplaceAll(right, "\n", "\r\n"))
 	o.well(t, "check", "--rules", rules)
 
-	const byHand = "was changed by hand, or is damaged"
 	changed := func(old, now string) string { return strings.Replace(right, old, now, 1) }
-	for name, tt := range map[string]struct{ text, why string }{
-		"a role":       {changed("roles/datastore.user", "roles/owner"), byHand},
-		"one more":     {changed(`"functions": {`, `"functions": { "cleanupMore": {},`), byHand},
-		"a space":      {right + " ", byHand},
-		"no JSON":      {"<<<<<<< HEAD", byHand},
-		"nothing":      {"", byHand},
-		"its version":  {changed(version.Lock, "0.0.1/1"), `another version of Firesweep ("0.0.1/1")`},
-		"its manifest": {regexp.MustCompile(`"manifest": "\w+"`).ReplaceAllString(right, `"manifest": "0"`), "another version of Firesweep"},
-		"its rules":    {regexp.MustCompile(`"rules": "\w+"`).ReplaceAllString(right, `"rules": "0"`), "is stale: " + rules + " was changed since"},
+	for name, text := range map[string]string{
+		"a role": changed("roles/datastore.user", "roles/owner"), "one more": changed(`"functions": {`, `"functions": { "cleanupMore": {},`),
+		"a space": right + " ", "no JSON": "<<<<<<< HEAD", "nothing": "", "its version": changed(version.Lock, "0.0.1/1"),
+		"its rules": regexp.MustCompile(`"rules": "\w+"`).ReplaceAllString(right, `"rules": "0"`),
 	} {
-		if tt.text == right {
+		if text == right {
 			t.Errorf("%s: nothing is changed", name)
 		}
-		write(t, lock, tt.text)
+		write(t, lock, text)
 		for _, args := range [][]string{{}, {"--json"}, {"cleanupThings"}} {
 			out, errs := o.ends(t, exitWrongUse, append([]string{"check", "--rules", rules}, args...)...)
 			wantParts(t, out, "cleanupThings")
-			wantParts(t, errs, lock+" is ", tt.why, "\nWrite it anew: firesweep check --write --rules "+rules+"\n")
+			wantParts(t, errs, lock+" does not fit "+rules+" and this version", "write it anew with firesweep check --write --rules "+rules+"\n")
 		}
 	}
 	o.well(t, "check", "--indexes", "--rules", rules) // which is for a file
