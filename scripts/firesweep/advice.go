@@ -110,8 +110,8 @@ func (p *printer) next(r *report.Report) {
 	const goesOn = "The next run continues from there."
 	var says string
 	switch {
-	case r.Status == report.Completed && r.Approved > 0:
-		says = "Of the plan, all that is still as it was approved is done. Other runs do what else is due."
+	case r.Status == report.Completed && r.Kept["not in the approved plan"] > 0:
+		says = "What was agreed to is done. More is due, which the next run does."
 	case r.Status == report.Partial && r.Stopped:
 		says = "It was stopped. " + goesOn
 	case r.Status == report.Partial:

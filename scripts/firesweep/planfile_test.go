@@ -39,12 +39,12 @@ func TestRunOfAPlanFile(t *testing.T) {
 	out := o.well(t, args...)
 	wantParts(t, out, "not done: it was changed since the plan was approved\n",
 		"  delete report: 1 of 2 done; 1 changed meanwhile, so it was kept",
-		"of 2 items in the approved plan, 1 done", "Of the plan, all that is still as", "kept 1: not in the approved plan")
+		"of 2 items in the approved plan, 1 done", "What was agreed to is done. More is due, which the next run does.", "kept 1: not in the approved plan")
 	left := o.Documents(t, "reports")
 	if _, old := left["old"]; old || len(left) != 3 {
 		t.Errorf("left: %v", left)
 	}
-	wantParts(t, o.well(t, "show", "cleanupReports"), "Of the plan, all that is still as")
+	wantParts(t, o.well(t, "show", "cleanupReports"), "What was agreed to is done. More is due, which the next run does.")
 	again := parsed[ranHere](t, o.well(t, append(args, "--json")...)).Runs[0].Report
 	want(t, "approved", 2, again.Approved)
 	want(t, "actions", map[string]report.Counts{"delete report": {Planned: 1, Changed: 1}}, again.Actions)

@@ -95,8 +95,9 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	if a.json && (f.yes || !a.screen.in) { // no person looks on
 		p = nil
 	}
+	asks := !f.yes || first != ""
 	plans, err := a.planAll(ctx, jobs, p, f.all, func(job manifest.Entry) engine.PlanOptions {
-		return engine.PlanOptions{Force: f.force, Plan: f.approved[job.Name]}
+		return engine.PlanOptions{Force: f.force, Plan: f.approved[job.Name], Versions: asks}
 	})
 	if err != nil {
 		return err
@@ -104,6 +105,9 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	runs := []ran{}
 	agreed, err := a.agreedToRun(c, f, plans, first, names)
 	if agreed {
+		if asks && f.plan == "" { // to what was shown, and to nothing else
+			f.approved = approvals(plans)
+		}
 		runs, err = a.runAll(ctx, f, plans)
 	}
 	bad := slices.ContainsFunc(plans, func(p planned) bool { return !p.well() || p.Held != nil }) ||
@@ -198,11 +202,20 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch 
 	}
 	if err == nil {
 		o := engine.RunOptions{Force: f.force, Plan: f.approved[job.Name], By: byHand + who(), Watch: watch}
-		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
-			if r.Report = rep; more {
-				tell(ran{Job: job.Name, Report: rep, more: true})
+		again := func() bool { // of what was agreed to, this is left
+			return err == nil && o.Plan != nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped &&
+				r.Report.Done() > 0
+		}
+		for begun := false; !begun || again(); begun = true {
+			if begun {
+				tell(ran{Job: job.Name, Report: r.Report, more: true})
 			}
-		})
+			err = function.Run(ctx, o, func(rep *report.Report, more bool) {
+				if r.Report = rep; more {
+					tell(ran{Job: job.Name, Report: rep, more: true})
+				}
+			})
+		}
 	}
 	if err == nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped {
 		err = errors.New("it ended before all was done: run it again")
@@ -237,7 +250,7 @@ func (p *printer) ran(plan planned, r ran) {
 		p.failures(rep, planned.Failures...)
 	}
 	t := rep.Totals()
-	if rep.Approved > 0 {
+	if rep.Approved > t.Done {
 		p.Say("", 2, 2, "of %s in the approved plan, %d done", plural(rep.Approved, "item"), t.Done)
 	}
 	if r.limit > 0 && t.Planned >= r.limit && len(rep.Kept) == 0 { // what is kept says how many are left

@@ -167,6 +167,27 @@ func TestRunAsks(t *testing.T) {
 	}
 }
 
+// TestRunDoesWhatItShowed: what becomes due because of the run itself, or while somebody reads, is left to the next one.
+func TestRunDoesWhatItShowed(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	o.inApp(t, map[string]string{"firesweep.json": `{"rules":[
+		{"name":"cleanupOwners","schedule":"0 4 * * *","collection":"owners","age":{"field":"seenAt","days":365}},
+		{"name":"cleanupPets","schedule":"0 5 * * *","collection":"pets","age":"any","gone":[{"document":"owners/{owner}"}]}]}`})
+	o.Set(t, "owners/old", fields{"seenAt": now.AddDate(-2, 0, 0)})
+	o.Set(t, "owners/young", fields{"seenAt": now})
+	o.Set(t, "pets/rex", fields{"owner": "old"})
+	o.Set(t, "pets/tom", fields{"owner": "young"})
+	o.Set(t, "pets/stray", fields{"owner": "nobody"})
+	o.screen.in, o.in = true, o.ID+"\n"
+	out, _ := o.ends(t, exitFine, "run")
+	wantParts(t, out, "cleanupPets: 1 due", "delete pet: 1 of 1 done", "kept 1: not in the approved plan", "More is due, which the next run does.")
+	want(t, "pets", []string{"rex", "tom"}, slices.Sorted(maps.Keys(o.Documents(t, "pets"))))
+	o.screen.in = false
+	o.well(t, "run", "--yes") // which agrees to whatever is due
+	want(t, "pets", []string{"tom"}, slices.Sorted(maps.Keys(o.Documents(t, "pets"))))
+}
+
 // TestForcedRun shows the plan without limits, and asks for a whole yes.
 func TestForcedRun(t *testing.T) {
 	t.Parallel()
