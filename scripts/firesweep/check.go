@@ -47,10 +47,10 @@ func (a *app) checkCommand() *cobra.Command {
 all problems of the file at once; no project is asked.`,
 		Example: `  firesweep check
   firesweep check --write                 # the lock file for Terraform
-  firesweep check --indexes > firestore.indexes.json`,
+  firesweep check --indexes               # to add to firestore.indexes.json`,
 	}
 	c.Flags().BoolVar(&f.write, "write", false, "write the lock file that Terraform reads, and nothing else")
-	c.Flags().BoolVar(&f.indexes, "indexes", false, "write the content of firestore.indexes.json, and nothing else")
+	c.Flags().BoolVar(&f.indexes, "indexes", false, "write what to add to firestore.indexes.json, and nothing else")
 	c.RunE = func(_ *cobra.Command, names []string) error { return a.check(f, names) }
 	return c
 }
@@ -191,7 +191,7 @@ func (a *app) printChecks(p *printer, checks []checked) {
 	if !needs {
 		return
 	}
-	p.Say("", 0, 0, "The indexes, for the Firebase CLI's firestore.indexes.json:")
+	p.Say("", 0, 0, "The indexes, to add to the Firebase CLI's firestore.indexes.json:")
 	p.Command("firesweep check%s --indexes", p.given.Rules)
 	p.Command("firebase deploy --only firestore:indexes")
 }

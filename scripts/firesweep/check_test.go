@@ -102,7 +102,7 @@ func TestCheckForPeople(t *testing.T) {
   roles     roles/datastore.user, firesweepObjectCleaner
   indexes   drafts: state ASCENDING, updatedAt ASCENDING (COLLECTION)
 
-The indexes, for the Firebase CLI's firestore.indexes.json:
+The indexes, to add to the Firebase CLI's firestore.indexes.json:
     firesweep check --rules `+rules+` --indexes
     firebase deploy --only firestore:indexes
 `, o.well(t, "check", "--rules", rules, "cleanupStaleDrafts"))

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -58,18 +59,6 @@ type holdFlags struct {
 	keep           []string
 }
 
-// about refuses flags and names unless they say in one way what the command is about.
-func (f holdFlags) about(names []string) error {
-	ways := map[bool]int{}
-	for _, given := range []bool{f.all, len(names) > 0, len(f.keep) > 0} {
-		ways[given]++
-	}
-	if ways[true] != 1 {
-		return wrongUse("name the jobs, or give --all, or --keep PATH, and one of these alone: firesweep hold lists what is held")
-	}
-	return nil
-}
-
 func (a *app) holdCommand() *cobra.Command {
 	var f holdFlags
 	c := &cobra.Command{
@@ -92,14 +81,13 @@ Your credentials need roles/datastore.user, for the list roles/datastore.viewer.
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	c.RunE = func(c *cobra.Command, names []string) error {
 		f.because = strings.TrimSpace(f.because)
-		if len(names) == 0 && asGiven(c, "because", "stop", "all", "keep", "yes") == "" {
+		switch {
+		case len(names) == 0 && asGiven(c, "because", "stop", "all", "keep", "yes") == "":
 			return a.listHeld(c.Context())
-		}
-		switch err := f.about(names); {
-		case err != nil:
-			return err
-		case len(f.keep) > 0 && f.stop:
-			return wrongUse("--keep ends no run: leave out --stop")
+		case len(f.keep) > 0 && (f.all || f.stop || len(names) > 0):
+			return wrongUse("--keep is for every job: leave out the jobs, --all and --stop")
+		case len(f.keep) == 0 && f.all == (len(names) > 0):
+			return wrongUse("name the jobs, or give --all, or --keep PATH")
 		case f.because == "" && !f.stop:
 			return wrongUse("say why, for those who come after you: --because TEXT")
 		case len(f.because) > mostBecause:
@@ -126,6 +114,9 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 	h.Keep = []keptItem{}
 	if len(f.keep) > 0 {
 		for _, path := range f.keep {
+			if err := a.mustBeThere(c.Context(), path); err != nil {
+				return err
+			}
 			h.Keep = append(h.Keep, keptItem{Kept: jobstate.Kept{Path: path, At: a.clock().UTC(), By: who(), Why: f.because}})
 		}
 		return a.change(c, f.yes, nil, h, "Have "+plural(len(h.Jobs), "job")+" keep this", func(p restore.Project, j *heldJob) error {
@@ -151,6 +142,31 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 	return a.change(c, f.yes, names, h, question, steps...)
 }
 
+// mustBeThere refuses a path where no database has a document, and none below it. Of files, folders and accounts, nothing is
+// looked up.
+func (a *app) mustBeThere(ctx context.Context, path string) error {
+	ref, err := documents.RefOf(path)
+	if err != nil { // it is no document's
+		return nil
+	}
+	there := false
+	err = a.eachDatabase(ctx, func(p restore.Project, _ string) error {
+		_, found, err := p.DB.Get(ctx, path)
+		if err != nil || found {
+			there = there || found
+			return err
+		}
+		below, err := p.DB.Collections(ctx, ref)
+		there = there || len(below) > 0
+		return err
+	})
+	if err == nil && !there {
+		err = wrongUse("--keep: there is no document %s: a file is gs://%s/%s, a folder or a collection ends with a slash",
+			path, cmp.Or(a.getenv("STORAGE_BUCKET"), "BUCKET"), path)
+	}
+	return err
+}
+
 func (a *app) resumeCommand() *cobra.Command {
 	var f holdFlags
 	c := &cobra.Command{
@@ -169,8 +185,12 @@ part of it has jobs keep. Your credentials need roles/datastore.user.`,
 	c.Flags().StringArrayVar(&f.keep, "keep", nil, "judge again what is at this `PATH`; may be repeated")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	c.RunE = func(c *cobra.Command, names []string) error {
-		if err := f.about(names); err != nil {
-			return err
+		ways := map[bool]int{}
+		for _, given := range []bool{f.all, len(names) > 0, len(f.keep) > 0} {
+			ways[given]++
+		}
+		if ways[true] != 1 {
+			return wrongUse("name the jobs, or give --all, or --keep PATH: firesweep hold lists them")
 		}
 		return a.resume(c, f, names)
 	}
@@ -344,13 +364,22 @@ func (a *app) change(
 // lookEvery is how often hold looks whether a run has ended.
 const lookEvery = time.Second
 
+// stateOf reads a job's record, and when that was read, by Firestore's clock.
+func stateOf(ctx context.Context, p restore.Project, job string) (jobstate.State, time.Time, error) {
+	doc, _, err := p.DB.Get(ctx, "cleanupJobs/"+job)
+	if err != nil {
+		return jobstate.State{}, doc.ReadTime, err
+	}
+	s, err := jobstate.Of(p.Config, job, doc)
+	return s, doc.ReadTime, err
+}
+
 // tellToStop tells the run of a job to stop, if one is under way.
 func (a *app) tellToStop(ctx context.Context, p restore.Project, j *heldJob) error {
-	r, err := readRecord(ctx, p.DB.Reader, p.Config, j.Job)
-	if err = cmp.Or(err, r.Err); err != nil || r.Run() == "" {
+	s, _, err := stateOf(ctx, p, j.Job)
+	if j.Ended = s.Run(); err != nil || j.Ended == "" {
 		return err
 	}
-	j.Ended = r.Run()
 	if err = jobstate.Stop(ctx, p.DB, p.Config, j.Job, j.Ended); errors.Is(err, jobstate.ErrNotUnderWay) { // it has ended meanwhile
 		err = nil
 	}
@@ -365,13 +394,13 @@ func (a *app) awaitEnd(ctx context.Context, p restore.Project, j *heldJob) error
 	}
 	defer a.progress(ctx, doing("waiting for the end of "+runID))()
 	for {
-		switch r, err := readRecord(ctx, p.DB.Reader, p.Config, j.Job); {
-		case err != nil || r.Err != nil:
-			return fmt.Errorf("wait for %s, which is told to stop: %w", runID, cmp.Or(err, r.Err))
-		case r.Released(runID):
-			j.Ended = runID + " ended " + statusWords(r.Last)
+		switch s, now, err := stateOf(ctx, p, j.Job); {
+		case err != nil:
+			return fmt.Errorf("wait for %s, which is told to stop: %w", runID, err)
+		case s.Released(runID):
+			j.Ended = runID + " ended " + statusWords(s.Last)
 			return nil
-		case r.Leased(r.at) != runID:
+		case s.Leased(now) != runID:
 			return fmt.Errorf("%s ended without a report: it was killed, and what it did is in its undo log", runID)
 		}
 		if err := a.sleep(ctx, lookEvery); err != nil {
@@ -399,7 +428,10 @@ func (p *printer) holding(h holding) {
 		p.Line("")
 	}
 	if len(keep) > 0 {
-		p.Table(keep, "KEPT", "DATABASE")
+		p.Table(keep[:min(len(keep), listed)], "KEPT", "DATABASE")
+		if more := len(keep) - listed; more > 0 {
+			p.Say("", 2, 2, "and %s more: use --json", plural(more, "item"))
+		}
 		p.Line("")
 	}
 }

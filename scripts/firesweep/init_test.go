@@ -302,7 +302,7 @@ func TestInitAsks(t *testing.T) {
 	o.screen.in = true
 	for _, in := range []string{"n\n", "", "yep\n"} {
 		o.in = in
-		_, errs := o.ends(t, exitFailed, "init", "--rules", file)
+		_, errs := o.ends(t, exitWrongUse, "init", "--rules", file)
 		wantParts(t, errs, "nothing was changed: the answer was not yes")
 	}
 	want(t, "requests to Storage", 0, int(listed.Load()))

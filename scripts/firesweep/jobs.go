@@ -167,29 +167,24 @@ func (a *app) closeReaders() {
 // record is what cleanupJobs/{job} says.
 type record struct {
 	jobstate.State
-	at  time.Time // when it was read, by Firestore's clock
-	Err error     // which field no run wrote, and the request that deletes it: no run begins until then, and the rest is empty
+	Err error // which field no run wrote, and the request that deletes it: no run begins until then, and the rest is empty
 }
 
 // byUndo reports whether an undo holds the lease.
 func (r record) byUndo() bool { return strings.HasPrefix(r.Holder, undo.HolderPrefix) }
 
-// record reads the record of a job. That of a job that never ran is empty.
+// record reads cleanupJobs/{job}. The record of a job that never ran is empty.
 func (a *app) record(ctx context.Context, job manifest.Entry) (r record, err error) {
 	cfg, db, err := a.reader(ctx, job)
 	if err != nil {
 		return r, err
 	}
-	return readRecord(ctx, db, cfg, job.Name)
-}
-
-func readRecord(ctx context.Context, db documents.Reader, cfg config.Config, job string) (r record, err error) {
-	doc, _, err := db.Get(ctx, "cleanupJobs/"+job)
-	if err == nil {
-		r.at = doc.ReadTime
-		r.State, r.Err = jobstate.Of(cfg, job, doc)
+	doc, _, err := db.Get(ctx, "cleanupJobs/"+job.Name)
+	if err != nil {
+		return r, err
 	}
-	return r, err
+	r.State, r.Err = jobstate.Of(cfg, job.Name, doc)
+	return r, nil
 }
 
 // maxRunsInAWindow is how many reports a query may return: more than a job that runs every ten minutes has in 90 days.

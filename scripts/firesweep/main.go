@@ -305,6 +305,9 @@ func flagError(c *cobra.Command, err error) error {
 	if !errors.As(err, &unknown) {
 		return usageError{err}
 	}
+	if words := c.Flags().Args(); !c.HasParent() && len(words) > 0 { // the flag is of a command that is none
+		return isCommand(c, words)
+	}
 	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra looks for the nearest of commands alone
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Name != "help" {

@@ -110,6 +110,9 @@ func with(item report.Planned) string {
 	of := map[string][]string{} // by verb, such as "2 documents of posts"
 	for _, what := range mostFirst(item.With) {
 		verb, kind, _ := strings.Cut(what, " ")
+		if kind == "account" || kind == "folder of files" { // nobody looked whether there is one
+			kind += " if any"
+		}
 		of[verb] = append(of[verb], plural(item.With[what], kind))
 	}
 	var words []string

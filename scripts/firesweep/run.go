@@ -150,7 +150,7 @@ func (a *app) agree(yes bool, command, question string, answers ...string) (bool
 		p.Command("%s", command)
 		return false, saidError(exitWrongUse)
 	case !slices.Contains(answers, strings.ToLower(a.ask(question))):
-		return false, errors.New("nothing was changed: the answer was not " + answers[len(answers)-1])
+		return false, wrongUse("nothing was changed: the answer was not %s", answers[len(answers)-1])
 	}
 	return true, nil
 }

@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 	wantParts(t, o.well(t, "undo", "--yes", rep.RunID), "2 things came back.")
 	want(t, "what is back", 3, len(o.Documents(t, "drafts")))
 	held, _ := o.ends(t, exitFailed, "run", "--yes")
-	wantParts(t, oneLine(held), "skipped", "or the job is held: npx firesweep runs cleanupDrafts")
+	wantParts(t, oneLine(held), "skipped", "because the job is held. When the rule and the data are right: npx firesweep resume cleanupDrafts")
 	want(t, "what is left of a job that is held", 3, len(o.Documents(t, "drafts")))
 }
 
@@ -125,7 +125,7 @@ func TestRunAsks(t *testing.T) {
 			o := newOperator(t)
 			o.dueDrafts(t, 1)
 			o.screen.in, o.in = true, strings.ReplaceAll(answer, "ID", o.ID)
-			code, args := exitFailed, []string{"run", "cleanupDrafts"}
+			code, args := exitWrongUse, []string{"run", "cleanupDrafts"}
 			if left == 1 {
 				code = exitFine
 			}
@@ -146,7 +146,7 @@ func TestRunAsks(t *testing.T) {
 	o := newOperator(t)
 	o.dueDrafts(t, 0)
 	o.screen.in = true
-	_, errs := o.ends(t, exitFailed, "run", "--yes") // nothing is due yet, and the next run would ask nobody
+	_, errs := o.ends(t, exitWrongUse, "run", "--yes") // nothing is due yet, and the next run would ask nobody
 	wantParts(t, errs, "Type the project's id to run: ")
 	want(t, "jobs that ran", 0, len(o.Documents(t, "cleanupJobs")))
 	for answer, left := range map[string]int{"": 2, "n\n": 2, "y\n": 1, "Yes\n": 1} {
@@ -181,7 +181,7 @@ func TestRunDoesWhatItShowed(t *testing.T) {
 	o.Set(t, "pets/stray", fields{"owner": "nobody"})
 	o.screen.in, o.in = true, o.ID+"\n"
 	out, _ := o.ends(t, exitFine, "run")
-	wantParts(t, out, "cleanupPets: 1 due", "delete pet: 1 of 1 done", "kept 1: not in the approved plan", "More is due, which the next run does.")
+	wantParts(t, oneLine(out), "cleanupPets: 1 due", "delete pet: 1 of 1 done", "kept 1: not in the approved plan", "What was agreed to is done. Due as well, and not in the plan: 1 item. ")
 	want(t, "pets", []string{"rex", "tom"}, slices.Sorted(maps.Keys(o.Documents(t, "pets"))))
 	o.screen.in = false
 	o.well(t, "run", "--yes") // which agrees to whatever is due
@@ -197,7 +197,7 @@ func TestForcedRun(t *testing.T) {
 		code   int
 		left   int
 	}{
-		{"yes\n", nil, exitFine, 1}, {"", []string{"--yes"}, exitFine, 1}, {"y\n", nil, exitFailed, 3}, {"", nil, exitFailed, 3},
+		{"yes\n", nil, exitFine, 1}, {"", []string{"--yes"}, exitFine, 1}, {"y\n", nil, exitWrongUse, 3}, {"", nil, exitWrongUse, 3},
 	} {
 		o := withReports(t, "MAX_ACTIONS=1")
 		o.called(t, "cleanupReports", `{"dryRun":false}`) // so that it ran here
@@ -317,7 +317,7 @@ func TestRunInterruptedBehindACommit(t *testing.T) {
 	if code := a.run(ctx, []string{"run", "--yes", "--confirm", o.ID}); code != exitInterrupted {
 		t.Fatalf("exit code %d, %s%s", code, errs, out)
 	}
-	wantParts(t, out.String(), "\n      with 1 document of parts, 1 folder of files\n")
+	wantParts(t, out.String(), "\n      with 1 document of parts, 1 folder of files if any\n")
 	want(t, "documents, files", []int{0, 3}, []int{len(o.Documents(t, "drafts")), len(o.Objects(t))})
 	begun := "delete draft: 0 of 3 done; 3 begun: the next run does the rest 3 were left to the next run, or turned out to be kept"
 	wantParts(t, oneLine(out.String()), "partial", begun, "Take it back: firesweep undo ")
@@ -335,7 +335,7 @@ func TestRunBesideDeployedJobs(t *testing.T) {
 	o := withReports(t)
 	o.underWayRun(t)
 	out, _ := o.ends(t, exitFailed, "run", "--yes", "cleanupReports") // the job has run here, as its record says
-	wantParts(t, oneLine(out), "cleanupReports: skipped", "another run was under way, or the job is held: firesweep runs")
+	wantParts(t, oneLine(out), "cleanupReports: skipped", "another run was under way: firesweep runs")
 	wantNone(t, out, "nothing was due")
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
 	o.now = o.now.Add(time.Hour)
