@@ -100,7 +100,7 @@ func (a *app) discover(ctx context.Context, id string) error {
 		return wrongUse("%s is a project that only emulators have, and none of Firestore answers (tried %s). Start them: "+
 			"firebase emulators:start --project %s. Or set FIRESTORE_EMULATOR_HOST", id, strings.Join(tried, ", "), id)
 	}
-	fmt.Fprintf(a.errs, "firesweep: on the emulators of %s: %s\n", id, strings.Join(found, ", "))
+	fmt.Fprintf(a.errs, "Emulators of %s: %s\n", id, strings.Join(found, ", "))
 	return nil
 }
 

@@ -82,7 +82,7 @@ func TestEmulatorsOfADemoProject(t *testing.T) {
 			out, errs := o.ends(t, exitFine, "plan")
 			wantParts(t, out, "drafts/old")
 			want(t, "exported", tt.exported, o.exported)
-			want(t, "says where", len(tt.exported) > 0, strings.Contains(errs, "firesweep: on the emulators of "+o.ID+": firestore at "+fire))
+			want(t, "says where", len(tt.exported) > 0, strings.Contains(errs, "Emulators of "+o.ID+": firestore at "+fire))
 		})
 	}
 }

@@ -93,7 +93,8 @@ func (a Ask) planner() *Planner {
 func Make(ctx context.Context, a Ask) (*Planner, error) {
 	p, err := a.make(ctx)
 	if errors.Is(err, documents.ErrCursor) && a.From != "" {
-		p.Log.WarnContext(ctx, p.Job+" cannot use the saved checkpoint and starts from the beginning: "+err.Error())
+		p.Log.WarnContext(ctx, p.Job+" starts from the beginning, because it cannot read where the last run ended (checkpoint): "+
+			err.Error())
 		p.Forget()
 		a.From = ""
 		p, err = a.make(ctx)
