@@ -225,55 +225,36 @@ func TestRunWithALimit(t *testing.T) {
 // TestRunGoesOn: what is left when the time of a run is over, the next one does in this process, until nothing is left.
 func TestRunGoesOn(t *testing.T) {
 	t.Parallel()
-	for _, asJSON := range []bool{true, false} {
-		o := newOperator(t)
-		o.dueDrafts(t, 3000)
-		// The first two runs have planned for half of their time when they have read a page.
-		var passed atomic.Int64
-		var late, runs atomic.Bool // runs: what is shown first is planned
-		o.running.Dial = queried(func(collection string) error {
-			if runs.Load() && collection == "drafts" && passed.Load() < 2*260 && late.CompareAndSwap(false, true) {
-				passed.Add(260)
-			}
-			return nil
-		})
-		o.running.Dial = append(o.running.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
-			if _, commits := message.(*firestorepb.CommitRequest); commits {
-				runs.Store(true)
-			}
-			return nil
-		})...)
-		o.running.BeforeApply = func() { late.Store(false) }
-		a, out, errs := o.app()
-		a.clock = func() time.Time { return o.now.Add(time.Duration(passed.Load()) * time.Second) }
-		args := []string{"run", "--yes", "--confirm", o.ID}
-		if asJSON {
-			args = append(args, "--json")
+	o := newOperator(t)
+	o.dueDrafts(t, 3000)
+	// The first two runs have planned for half of their time when they have read a page.
+	var passed atomic.Int64
+	var late, runs atomic.Bool // runs: what is shown first is planned
+	o.running.Dial = queried(func(collection string) error {
+		if runs.Load() && collection == "drafts" && passed.Load() < 2*260 && late.CompareAndSwap(false, true) {
+			passed.Add(260)
 		}
-		if code := a.run(t.Context(), args); code != exitFine {
-			t.Fatalf("%d, %s%s", code, errs, out)
+		return nil
+	})
+	o.running.Dial = append(o.running.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
+		if _, commits := message.(*firestorepb.CommitRequest); commits {
+			runs.Store(true)
 		}
-		want(t, "drafts", 1, len(o.Documents(t, "drafts")))
-		want(t, "saved runs", 3, len(o.Documents(t, "cleanupRuns")))
-		if !asJSON {
-			want(t, "runs that say that another one follows", 2, strings.Count(oneLine(out.String()), "It ran out of time. The next run begins now,"))
-			for id, run := range o.Documents(t, "cleanupRuns") {
-				rep, err := report.Of(documents.Document{Path: id, Data: run})
-				if err != nil {
-					t.Fatal(err)
-				}
-				want(t, "a way back from "+id, rep.Done() > 0, strings.Contains(out.String(), "undo "+shortID(id)+"\n"))
-			}
-			continue
-		}
-		var statuses []report.Status
-		done := 0
-		for _, r := range parsed[ranHere](t, out.String()).Runs {
-			statuses = append(statuses, r.Report.Status)
-			done += r.Report.Actions["delete draft"].Done
-		}
-		want(t, "runs", []report.Status{report.Partial, report.Partial, report.Completed}, statuses)
-		want(t, "done", 3000, done)
+		return nil
+	})...)
+	o.running.BeforeApply = func() { late.Store(false) }
+	a, out, errs := o.app()
+	a.clock = func() time.Time { return o.now.Add(time.Duration(passed.Load()) * time.Second) }
+	if code := a.run(t.Context(), []string{"run", "--yes", "--confirm", o.ID}); code != exitFine {
+		t.Fatalf("%d, %s%s", code, errs, out)
+	}
+	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
+	want(t, "saved runs", 3, len(o.Documents(t, "cleanupRuns")))
+	want(t, "runs that say that another one follows", 2, strings.Count(oneLine(out.String()), "It ran out of time. The next run begins now,"))
+	for id, run := range o.Documents(t, "cleanupRuns") {
+		rep, err := report.Of(documents.Document{Path: id, Data: run})
+		ok(t, err)
+		want(t, "a way back from "+id, rep.Done() > 0, strings.Contains(out.String(), "undo "+shortID(id)+"\n"))
 	}
 }
 
@@ -292,41 +273,6 @@ func TestRunInterrupted(t *testing.T) {
 	o.running.BeforeApply = nil
 	runs := parsed[ranHere](t, o.well(t, "run", "--yes", "--json")).Runs
 	want(t, "the next run", 2000, runs[0].Report.Actions["delete draft"].Done)
-}
-
-// TestRunInterruptedBehindACommit: documents are gone and their files are not. The run says of how many, and the next one does the rest.
-func TestRunInterruptedBehindACommit(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, `"collection":`,
-		`"maxDuePercent": 100, "with": [{"subcollection": "parts"}, {"objects": "drafts/{id}/**"}], "collection":`, 1)})
-	for _, id := range []string{"a", "b", "c"} {
-		o.Set(t, "drafts/"+id, map[string]any{"editedAt": now.AddDate(-1, 0, 0)})
-		o.Set(t, "drafts/"+id+"/parts/p", map[string]any{})
-		o.Put(t, "drafts/"+id+"/cover", nil, nil)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	o.running.Dial = wire.Before(func(_ context.Context, _ string, message any) error {
-		c, _ := message.(*firestorepb.CommitRequest)
-		if slices.ContainsFunc(c.GetWrites(), func(w *firestorepb.Write) bool { return strings.Contains(w.GetDelete(), "/parts/") }) {
-			cancel()
-		}
-		return nil
-	})
-	a, out, errs := o.app()
-	if code := a.run(ctx, []string{"run", "--yes", "--confirm", o.ID}); code != exitInterrupted {
-		t.Fatalf("exit code %d, %s%s", code, errs, out)
-	}
-	wantParts(t, out.String(), "\n      with 1 document of parts, 1 folder of files if any\n")
-	want(t, "documents, files", []int{0, 3}, []int{len(o.Documents(t, "drafts")), len(o.Objects(t))})
-	begun := "delete draft: 0 of 3 done; 3 begun: the next run does the rest 3 were left to the next run, or turned out to be kept"
-	wantParts(t, oneLine(out.String()), "partial", begun, "Take it back: firesweep undo ")
-	wantParts(t, oneLine(o.well(t, "show", "cleanupDrafts")), begun)
-	wantParts(t, oneLine(o.well(t, "runs", "cleanupDrafts")), "3 begun, and the next run does the rest")
-	o.running.Dial = nil
-	rep := parsed[ranHere](t, o.well(t, "run", "--yes", "--json")).Runs[0].Report
-	want(t, "the next run", report.Completed, rep.Status)
-	want(t, "files", 0, len(o.Objects(t)))
 }
 
 // TestRunBesideDeployedJobs: both have one lease and one record, whoever came first.
