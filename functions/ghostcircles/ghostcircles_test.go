@@ -143,8 +143,8 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	enginetest.Want(t, "marked at", any(warned), f.Documents(t, "circles")["c"]["ghostWarningNotifiedAt"])
 	run(now, wall.Add(time.Hour), map[string]report.Counts{}) // a retry is no second warning, and nothing invalid
 	run(now.Add(7*day), now.Add(7*day), map[string]report.Counts{})
-	run(warned.Add(7*day-tick), warned.Add(7*day-time.Millisecond), map[string]report.Counts{})
-	run(warned.Add(6*day), warned.Add(7*day), enginetest.Done("delete circle", 1))
+	run(warned.Add(7*day-tick), warned.Add(8*day), map[string]report.Counts{})
+	run(warned.Add(7*day), warned.Add(8*day), enginetest.Done("delete circle", 1))
 }
 
 // TestFilesOfACircle has look-alikes beside everything that is deleted.
