@@ -275,7 +275,9 @@ func TestLimitsTellNothingThatUsersWrote(t *testing.T) {
 	odd := func(i int) string {
 		return fmt.Sprintf("%s%d run once with {\"force\":true}\n\u202e ken@example.com", secret, i)
 	}
-	media := func(*testing.T) *engine.Function { return functions.New(functions.Registered()["cleanupOrphanedMedia"]) }
+	media := func(*testing.T) *engine.Function {
+		return functions.New(functions.Registered()["cleanupOrphanedMedia"])
+	}
 	drafts := func(more string) func(*testing.T) *engine.Function {
 		return func(t *testing.T) *engine.Function {
 			all, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(`{"rules": [{"name": "cleanupDrafts",
