@@ -68,7 +68,7 @@ func TestQueryForTooLargeAValue(t *testing.T) {
 		for _, err := range c.Reader().Pages(ctx, q, "") {
 			errs = append(errs, err)
 		}
-		_, err := c.Reader().Count(ctx, q)
+		_, err := c.Reader().Count(ctx, q, 0)
 		errs = append(errs, err, transact(t.Context(), c.Writer(free{}), func(tx *documents.Transaction) error {
 			_, err := streamed(tx, q, 1)
 			return err
@@ -110,38 +110,5 @@ func TestPagesOverValuesTooLargeForAQuery(t *testing.T) {
 	q := documents.Query{Collection: "things", OrderBy: []string{"v"}, PageSize: 1}
 	if diff := cmp.Diff(want, slices.Concat(collect(ctx, t, c.Reader(), q, "")...)); diff != "" {
 		t.Errorf("documents, which are in order of their names where the beginnings are alike (-want +got):\n%s", diff)
-	}
-}
-
-// TestMissingOfTheLongestIDs looks up ids of 1,500 bytes, 30 at a time: the limit of queries does not apply to names of
-// documents.
-func TestMissingOfTheLongestIDs(t *testing.T) {
-	t.Parallel()
-	p := backendstest.Start(t)
-	ctx, c, _ := open(t, p)
-	var ids, want []string
-	for i := range 60 {
-		id := fmt.Sprintf("%03d", i) + strings.Repeat("語", 499)
-		ids = append(ids, id)
-		if i%20 == 7 {
-			want = append(want, id)
-		} else {
-			p.Set(t, "things/"+id, map[string]any{"n": i})
-		}
-	}
-	got, err := c.Reader().Missing(ctx, "things", ids)
-	if err != nil || !slices.Equal(want, got) {
-		t.Errorf("%d missing, %v; want %d", len(got), err, len(want))
-	}
-	d, found, err := c.Reader().Get(ctx, "things/"+ids[0])
-	if err != nil || !found {
-		t.Fatalf("Get = %v, %v", found, err)
-	}
-	if err := transact(ctx, c.Writer(free{}), func(tx *documents.Transaction) error { return tx.Apply(write(documents.Delete, d.Path, nil)) }); err != nil {
-		t.Error(err)
-	}
-	q := documents.Query{Collection: "things", PageSize: 10, Select: documents.NameOnly}
-	if left := slices.Concat(collect(ctx, t, c.Reader(), q, "")...); len(left) != 60-len(want)-1 {
-		t.Errorf("%d documents by name, page by page", len(left))
 	}
 }

@@ -168,7 +168,7 @@ func (l *looker) collection(ctx context.Context, name string) error {
 	}
 	c := &place{path: name}
 	l.top = append(l.top, c)
-	n, err := l.db.CountUpTo(ctx, documents.Query{Collection: name}, counted)
+	n, err := l.db.Count(ctx, documents.Query{Collection: name}, counted)
 	if err != nil {
 		return err
 	}
