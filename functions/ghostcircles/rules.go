@@ -33,8 +33,8 @@ const (
 	toFinish = "finish deleting circle"  // it is claimed
 )
 
-// judge decides about one circle. The owner's week begins by run.Promise, which is the wall clock where the run's now is older, and
-// ends by the run's now: so an old schedule time shortens no week.
+// judge decides about one circle. The owner's week begins by run.Promise, which is the wall clock where the run's now is older,
+// and ends by the run's now: so an old schedule time shortens no week.
 func judge(c state, run cleanup.Run) cleanup.Decision {
 	warned, isWarned, warningOK := c.Instant(warnedField)
 	i, invalid := idlenessOf(c.Document)

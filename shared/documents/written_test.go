@@ -17,14 +17,14 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
-// telling returns a writer of a project, and the writes that it reported. disturb may answer the method's n-th request
-// itself.
-func telling(t *testing.T, p *backendstest.Project, method string,
-	disturb func(n int, send func() error) error) (documents.Writer, *[]documents.Written) {
+// telling returns a writer of a project, and the writes that it reported. disturb may answer the n-th commit itself.
+func telling(
+	t *testing.T, p *backendstest.Project, disturb func(n int, send func() error) error,
+) (documents.Writer, *[]documents.Written) {
 	t.Helper()
 	var n atomic.Int32
 	_, c, _ := open(t, p, wire.Around(func(_ context.Context, full string, _, _ any, send func() error) error {
-		if path.Base(full) != method {
+		if path.Base(full) != "Commit" {
 			return send()
 		}
 		return disturb(int(n.Add(1)), send)
@@ -79,7 +79,7 @@ func TestTransactionsTellWhatTheyWrote(t *testing.T) {
 			p := backendstest.Start(t)
 			p.Set(t, "things/old", map[string]any{"n": 1})
 			p.Set(t, "things/gone", map[string]any{"n": 1})
-			w, told := telling(t, p, "Commit", tt.disturb)
+			w, told := telling(t, p, tt.disturb)
 			err := transact(t.Context(), w, func(tx *documents.Transaction) error {
 				_, found, err := get(tx, "things/new")
 				if err != nil {
