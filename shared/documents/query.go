@@ -72,7 +72,7 @@ var ErrCursor = errors.New("not a cursor of this query")
 type Reader struct{ c *Client }
 
 // Pages runs the query from the cursor on, page by page, and ends after the last page or the first error. Nothing stays open
-// between two pages, so the caller may take its time. The error is [ErrUnqueryable] if a condition's value is too large.
+// between two pages, so the caller may take its time.
 func (r Reader) Pages(ctx context.Context, q Query, from Cursor) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
 		size := q.PageSize
@@ -299,9 +299,6 @@ func (q Query) matching(c *firestore.Client) (firestore.Query, error) {
 			return fq, fmt.Errorf("%q is not a collection's path", q.Collection)
 		}
 		fq = collection.Query
-	}
-	if err := q.checkValues(); err != nil {
-		return fq, err
 	}
 	for _, f := range q.Where {
 		fq = fq.Where(f.Field, f.Op, f.Value)

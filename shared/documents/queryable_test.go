@@ -1,7 +1,6 @@
 package documents_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,58 +40,6 @@ func TestQueryable(t *testing.T) {
 	}
 	if documents.Queryable((*firestore.DocumentRef)(nil)) {
 		t.Error("a reference to nothing can be asked for")
-	}
-}
-
-func TestQueryForTooLargeAValue(t *testing.T) {
-	t.Parallel()
-	p := backendstest.Start(t)
-	ctx, c, m := open(t, p)
-	long, short := strings.Repeat("x", 1500), strings.Repeat("x", 1499)
-	p.Set(t, "things/long", map[string]any{"v": long, "list": []string{long, "a"}})
-	p.Set(t, "things/short", map[string]any{"v": short, "list": []string{short, "a"}})
-	where := func(field, op string, value any) []documents.Filter {
-		return []documents.Filter{{Field: field, Op: op, Value: value}}
-	}
-	for _, q := range []documents.Query{
-		{Where: where("v", "==", long)},
-		{Where: where("v", ">", long)},
-		{Where: where("v", "in", []string{"a", long})},
-		{Where: where("v", "not-in", []any{"a", long})},
-		{Where: where("list", "array-contains", long)},
-		{Where: where("list", "array-contains-any", []string{long})},
-		{Any: [][]documents.Filter{where("v", "==", "a"), where("list", "array-contains", long)}},
-	} {
-		q.Collection = "things"
-		var errs []error
-		for _, err := range c.Reader().Pages(ctx, q, "") {
-			errs = append(errs, err)
-		}
-		_, err := c.Reader().Count(ctx, q, 0)
-		errs = append(errs, err, transact(t.Context(), c.Writer(free{}), func(tx *documents.Transaction) error {
-			_, err := streamed(tx, q, 1)
-			return err
-		}))
-		if len(errs) != 3 {
-			t.Errorf("%d errors, want one of each kind of query: %v", len(errs), errs)
-		}
-		for _, err := range errs {
-			if !errors.Is(err, documents.ErrUnqueryable) || strings.Contains(err.Error(), "xxx") {
-				t.Errorf("err %v, want ErrUnqueryable without the value", err)
-			}
-		}
-	}
-	if reads := m.Usage().FirestoreReads; reads != 0 {
-		t.Errorf("%d reads for queries that cannot be", reads)
-	}
-	for _, q := range []documents.Query{
-		{Where: where("v", "in", []string{"a", short})},
-		{Any: [][]documents.Filter{where("v", "==", "a"), where("list", "array-contains", short)}},
-	} {
-		q.Collection = "things"
-		if got := slices.Concat(collect(ctx, t, c.Reader(), q, "")...); !slices.Equal(got, []string{"short"}) {
-			t.Errorf("%+v: %v", q, got)
-		}
 	}
 }
 
