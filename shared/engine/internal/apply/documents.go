@@ -13,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
-	"github.com/firesweep/firesweep/shared/guard"
 )
 
 // maxIdle is how often in a row an item may be judged again without a commit. A rule that needs more would never end.
@@ -35,7 +34,7 @@ func (a *Applier) changeDocuments(ctx context.Context, group []*decide.Item) {
 			stack = append(stack, group[n:])
 			group = group[:n]
 		}
-		c, err := a.commitSafely(ctx, group)
+		c, err := a.commit(ctx, group)
 		known(c)
 		if err != nil {
 			switch {
@@ -71,16 +70,6 @@ func (a *Applier) changeDocuments(ctx context.Context, group []*decide.Item) {
 			return
 		}
 	}
-}
-
-// commitSafely is [Applier.commit]; a panic is an error.
-func (a *Applier) commitSafely(ctx context.Context, group []*decide.Item) (c *commit, err error) {
-	c = &commit{}
-	err = guard.Call(func() (err error) {
-		c, err = a.commit(ctx, group)
-		return err
-	})
-	return c, err
 }
 
 // firstGroup is how many items share the first commit of a rule at most.
