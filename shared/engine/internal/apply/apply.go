@@ -195,39 +195,38 @@ func (a *Applier) count(ctx context.Context, item *decide.Item) {
 	var held *objects.HeldError
 	var kept *decide.KeptError
 	var invalid *decide.InvalidError
-	level, how, keeps := slog.LevelInfo, "", ""
+	level, says := slog.LevelInfo, ""
+	done := func(how string) { says = report.Phrase(item.Action, item.Target) + ": " + how }
+	keep := func(reason, because string) {
+		a.Keep(reason, 1)
+		says = tell.Kept(item.Target, because)
+	}
 	switch {
 	case err == nil:
 		if a.Counted(item.Action, func(c *report.Counts) { c.Done++ }); !told {
-			how = "done"
+			done("done")
 		}
 	case errors.As(err, &invalid):
-		keeps = invalid.Reason
-		a.Keep(invalid.Reason, 1)
+		keep(invalid.Reason, invalid.Reason)
 	case errors.Is(err, documents.ErrChanged):
-		keeps = "it changed since it was judged"
+		says = tell.Kept(item.Target, "it changed since it was judged")
 		a.Counted(item.Action, func(c *report.Counts) { c.Changed++ })
 	case errors.As(err, &held):
-		keeps = held.Reason
-		a.Keep(held.Reason, 1)
+		keep(held.Reason, held.Reason)
 	case errors.As(err, &kept):
-		keeps = kept.Error()
-		a.Keep(kept.Reason, 1)
+		keep(kept.Reason, kept.Error())
 	case errors.Is(err, errLater):
-		how = "not done yet, a later run continues it"
+		done("not done yet, a later run continues it")
 	default:
 		a.Counted(item.Action, func(c *report.Counts) { c.Failed++ })
 		a.Fail(ctx, item.Target, item.Action, err)
 	}
 	if errors.Is(err, errHalfDone) {
-		level, how, keeps = slog.LevelWarn, a.halfDone(err), ""
+		level = slog.LevelWarn
+		done(a.halfDone(err))
 	}
-	message := report.Phrase(item.Action, item.Target) + ": " + how
-	if keeps != "" {
-		message = tell.Kept(item.Target, keeps)
-	}
-	if how+keeps != "" {
-		a.Logger.Log(ctx, level, message,
+	if says != "" {
+		a.Logger.Log(ctx, level, says,
 			slog.String("target", item.Target), slog.String("action", item.Action), slog.String("reason", item.Reason))
 	}
 }
