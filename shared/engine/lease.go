@@ -48,6 +48,16 @@ func (r *run) acquire(ctx context.Context) error {
 		return err
 	}
 	r.beginAt(acquired)
+	// Whoever holds all jobs looks for leases afterwards, so the run must look for that with its lease.
+	heeded, err := jobstate.Heed(ctx, r.clients.documents.Reader(), r.config, r.job.Name, acquired.State)
+	if err == nil && heeded.Held != nil {
+		err = &jobstate.HeldError{Hold: *heeded.Held}
+	}
+	if err != nil {
+		r.giveBack(ctx)
+		return err
+	}
+	r.decider.KeepAll(heeded)
 	if killed != nil {
 		r.Logger.WarnContext(ctx, fmt.Sprintf("%s found that run %s was killed, and continues from there: "+
 			"firesweep show %s lists what it did", r.job.Name, killed.RunID, killed.RunID), slog.String("killed", killed.RunID))
@@ -56,17 +66,28 @@ func (r *run) acquire(ctx context.Context) error {
 	return nil
 }
 
+// giveBack gives the lease back of a run that has done nothing with it.
+func (r *run) giveBack(ctx context.Context) {
+	_, err := r.store().Change(ctx, &r.state, func(s jobstate.State, _ time.Time) (jobstate.State, map[string]any, error) {
+		return s.Free(r.Report.RunID), nil, nil
+	})
+	if err != nil {
+		r.Logger.WarnContext(ctx, r.job.Name+" could not give its lease back, which ends by itself: "+err.Error())
+	}
+}
+
 // look reads the job's record without taking the lease. A worker that is held does nothing; a preview does, and says so.
 func (r *run) look(ctx context.Context) error {
-	s, _, err := r.store().Read(ctx)
+	s, _, err := jobstate.Read(ctx, r.clients.documents.Reader(), r.config, r.job.Name)
 	if err != nil {
 		return err
 	}
 	r.beginAt(jobstate.Known{State: s})
+	r.decider.KeepAll(s)
 	if s.Held == nil {
 		return nil
 	}
-	held := &jobstate.HeldError{Job: r.job.Name, Hold: *s.Held}
+	held := &jobstate.HeldError{Hold: *s.Held}
 	if !r.Report.DryRun {
 		return held
 	}
@@ -74,10 +95,9 @@ func (r *run) look(ctx context.Context) error {
 	return nil
 }
 
-// beginAt sets where the run begins, what it keeps, and what it knows of earlier ones.
+// beginAt sets where the run begins, and what it knows of earlier ones.
 func (r *run) beginAt(s jobstate.Known) {
 	r.state, r.checkpoint, r.cuts = s, s.Begins(), s.Cuts
-	r.decider.KeepAll(s.State)
 	if s.Last != nil {
 		r.Expect(s.Last.Scanned)
 	}

@@ -16,7 +16,7 @@ import (
 // more, and ends as if time were up. The run's end takes the mark away, and one that names another run stops nothing. So ends a
 // run that has lost its lease, as a laptop's does that slept meanwhile.
 
-// stopEvery is how often a run looks whether it is to stop, at most: a read each time, and none in the first five seconds.
+// stopEvery is how often a run looks whether it is to stop, at most: three reads each time, and none in the first five seconds.
 const stopEvery = 5 * time.Second
 
 // stop is what a run knows of that.
@@ -104,7 +104,7 @@ func (d *deadline) mustStop() bool {
 func (r *run) lookForStop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopEvery)
 	defer cancel()
-	s, _, err := r.store().Read(ctx)
+	s, _, err := jobstate.Read(ctx, r.clients.documents.Reader(), r.config, r.job.Name)
 	if err != nil {
 		r.Logger.WarnContext(ctx, r.job.Name+" could not check whether to stop; it will check again: "+err.Error())
 		return

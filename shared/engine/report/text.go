@@ -8,11 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// What the target of an action on an account or on an object begins with.
+// What the targets of actions on accounts and on objects begin with; a document's target is its path.
 const (
 	AccountPrefix = "account "
 	ObjectPrefix  = "gs://"
 )
+
+// AccountTarget is what plans, logs and lists call an account.
+func AccountTarget(uid string) string { return AccountPrefix + uid }
 
 // ObjectTarget is what plans, logs and lists call an object.
 func ObjectTarget(bucket, name string) string { return ObjectPrefix + bucket + "/" + name }

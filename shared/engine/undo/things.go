@@ -27,7 +27,7 @@ func (r Record) Target(bucket string) string {
 	case r.Object != nil:
 		return report.ObjectTarget(bucket, r.Object.Name)
 	case r.Account != nil:
-		return report.AccountPrefix + r.Account.UID
+		return report.AccountTarget(r.Account.UID)
 	}
 	return r.Item
 }

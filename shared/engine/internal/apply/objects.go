@@ -97,7 +97,8 @@ func (a *Applier) deleteObjects(ctx context.Context, all []*decide.Item) {
 // deleteStillDue looks up again the documents whose absence is the reason, and deletes the objects whose documents are still
 // absent. An error says why none was sent.
 func (a *Applier) deleteStillDue(ctx context.Context, all []*decide.Item) error {
-	objects, err := a.Objects.Reserve(ctx, len(all))
+	objects := a.Objects
+	err := objects.Wait(ctx, len(all))
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ type Decider struct {
 	People    accounts.Reader                // of no use in a function that does not use Authentication
 	Saves     bool                           // what the run deletes is saved for undo
 	Approved  *report.Approval               // what the run is restricted to; nil: to nothing
-	keeps     atomic.Pointer[jobstate.Keeps] // what the job keeps because its record lists it
+	keeps     atomic.Pointer[jobstate.Keeps] // what the job keeps because it is listed
 
 	tenants struct { // what [Decider.noTenants] found out
 		once sync.Once

@@ -9,10 +9,10 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// A job's record lists what the job keeps: single items that an undo brought back, and what an operator says. A run reads the
-// list with its lease, and again while it looks whether it is to stop.
+// A record lists what all jobs keep: single items that an undo brought back, and what an operator says. A run reads the list
+// once it has its lease, and again while it looks whether it is to stop.
 
-// A KeptError says that an item is kept because of something on the job's list.
+// A KeptError says that an item is kept because of something on the list.
 type KeptError struct{ Reason, Target string }
 
 func (e *KeptError) Error() string {
@@ -24,13 +24,13 @@ func (e *KeptError) With() *KeptError {
 	return &KeptError{Reason: jobstate.KeptWithListed, Target: e.Target}
 }
 
-// KeepAll has the job keep, from now on, what its record lists.
+// KeepAll has the job keep, from now on, what is listed.
 func (d *Decider) KeepAll(s jobstate.State) {
 	keeps := s.Keeps()
 	d.keeps.Store(&keeps)
 }
 
-// Listed returns what the job keeps because its record lists it.
+// Listed returns what the job keeps because it is listed.
 func (d *Decider) Listed() jobstate.Keeps {
 	if keeps := d.keeps.Load(); keeps != nil {
 		return *keeps
@@ -101,4 +101,4 @@ func (d *Decider) TargetOf(f cleanup.FollowUp) string {
 }
 
 // AccountTarget is what plans, logs and lists call an account.
-func AccountTarget(uid string) string { return report.AccountPrefix + uid }
+func AccountTarget(uid string) string { return report.AccountTarget(uid) }

@@ -101,7 +101,7 @@ func (t *Teller) Done(target string) (told bool) {
 func (t *Teller) explain(w *written) {
 	target := w.Path
 	if w.Op == deleteAccount {
-		target = report.AccountPrefix + target
+		target = report.AccountTarget(target)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,7 +21,7 @@ func (p Project) store(job string) jobstate.Store {
 // free returns [ErrUnderWay] if a run of the job is under way. Whether a lease has ended, Firestore's clock says: the
 // operator's may be minutes off.
 func (u *undoing) free(ctx context.Context) error {
-	s, now, err := u.store(u.job).Read(ctx)
+	s, now, err := u.State(ctx, u.job)
 	if err != nil {
 		return fmt.Errorf("look whether the job is under way: %w", err)
 	}
@@ -49,21 +49,14 @@ func (p Project) all(ctx context.Context, q documents.Query) (all []documents.Do
 	return all, nil
 }
 
-// lease takes the job's lease, so that no run is under way meanwhile, and returns what gives it back. The job's next run begins
-// at the beginning, for what comes back may lie before the place from which it would continue.
-func (u *undoing) lease(ctx context.Context) (release func() error, err error) {
-	if err := u.renew(ctx); err != nil {
-		return nil, err
+// release gives the job's lease back. The job's next run begins at the beginning, for what comes back may lie before the place
+// from which it would continue.
+func (u *undoing) release(ctx context.Context) error {
+	err := u.change(context.WithoutCancel(ctx), u.job, func(s jobstate.State) (jobstate.State, error) { return s.Free(u.holder), nil })
+	if err != nil {
+		return fmt.Errorf("give the lease of %s back, which ends by itself after %s: %w", u.job, jobstate.UndoLease, err)
 	}
-	return func() error {
-		_, err := u.store(u.job).Change(context.WithoutCancel(ctx), nil, func(s jobstate.State, _ time.Time) (jobstate.State, map[string]any, error) {
-			return s.Free(u.holder), nil, nil
-		})
-		if err != nil {
-			return fmt.Errorf("give the lease of %s back, which ends by itself after %s: %w", u.job, jobstate.UndoLease, err)
-		}
-		return nil
-	}, nil
+	return nil
 }
 
 // stillOurs returns an error unless this undo holds the lease and will for another minute. It is asked before whatever is
@@ -103,20 +96,16 @@ func (u *undoing) renew(ctx context.Context) error {
 	return err
 }
 
-// leftToDo returns the run's Todos, and [ErrUnfinished] if there are some and only a part of the run is to be taken back.
-func (u *undoing) leftToDo(ctx context.Context) ([]documents.Document, error) {
+// takeAllBack keeps what the run has left to do from being done, and takes back what it did. It returns [ErrUnfinished] if there is
+// something left and only a part of the run is to be taken back.
+func (u *undoing) takeAllBack(ctx context.Context) error {
 	todos, err := u.all(ctx, runlog.PendingOfRun(u.job, u.runID))
-	if err != nil {
-		return nil, fmt.Errorf("read what the run has left to do: %w", err)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read what the run has left to do: %w", err)
+	case len(todos) > 0 && u.partial():
+		return ErrUnfinished
 	}
-	if len(todos) > 0 && u.partial() {
-		return nil, ErrUnfinished
-	}
-	return todos, nil
-}
-
-// takeAllBack keeps what the run has left to do from being done, and takes back what it did.
-func (u *undoing) takeAllBack(ctx context.Context, todos []documents.Document) error {
 	for some := range slices.Chunk(todos, pace.MaxBatch) {
 		refs := make([]documents.Ref, len(some))
 		for i, d := range some {
@@ -130,7 +119,7 @@ func (u *undoing) takeAllBack(ctx context.Context, todos []documents.Document) e
 		}
 	}
 	u.began = true
-	err := u.takeBack(ctx)
+	err = u.takeBack(ctx)
 	if err != nil && len(todos) > 0 && !errors.Is(err, ErrRefused) {
 		err = fmt.Errorf("%w; what the run had left to do is not done any more: run undo again", err)
 	}
