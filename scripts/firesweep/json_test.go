@@ -54,11 +54,11 @@ func TestJSON(t *testing.T) {
 		{foundThing{}, "reason run target undone undone.at undone.by undone.partial undone.things what"},
 		{finding{}, "about do level text"},
 		{look.Findings{}, `
-			more places places.count places.facts places.path proposals proposals.does proposals.due proposals.looked
+			looked proposals proposals.does proposals.due proposals.looked
 			proposals.name proposals.rule proposals.why reads unseen`},
 		{checked{}, `
 			declared does indexes indexes.collectionGroup indexes.fields indexes.fields.arrayConfig
-			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy limits note own reads
+			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy note own reads
 			roles schedule timeZone when`},
 	}
 	alone := map[reflect.Type]bool{}

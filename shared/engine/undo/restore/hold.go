@@ -11,13 +11,14 @@ import (
 
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 // What comes back would be due again, perhaps by another job. So an undo holds every job that could delete or change it again,
-// before the first thing is back. An undo of a part lets the jobs go on, but has them keep what comes back.
+// before the first thing is back, and those that nobody knows yet: a rule may get another name. An undo of a part lets the jobs go
+// on, but has all jobs keep what comes back.
 
 // ErrMany says that a part of a run is more than jobs keep.
 var ErrMany = errors.New("it is too much to keep by name: take back all of the run, which holds the jobs")
@@ -33,7 +34,7 @@ func (u *undoing) touch(records []undo.Record) {
 			u.by[job] = u.by[job] || covers(r)
 		}
 		u.shared = u.shared || r.Write == nil
-		if !u.partial() || len(u.with) > state.MaxKept {
+		if !u.partial() || len(u.with) > jobstate.MaxKept {
 			continue
 		}
 		if r.Deletes() {
@@ -45,16 +46,17 @@ func (u *undoing) touch(records []undo.Record) {
 	}
 }
 
-// place is the record of a job in a database.
-type place struct{ database, job string }
+// place is a record in a database.
+type place struct{ database, record string }
 
-// everywhere calls f with the jobs of each database that may be about what comes back: objects and accounts are in all.
-func (u *undoing) everywhere(ctx context.Context, f func(ctx context.Context, in Project, job string) error) error {
+// everywhere calls f with the records of the jobs of each database that may be about what comes back, and with those that are
+// for all jobs. Objects and accounts are in all databases.
+func (u *undoing) everywhere(ctx context.Context, f func(ctx context.Context, in Project, record string) error) error {
 	of := func(in Project) error {
 		jobs, err := u.jobsIn(ctx, in)
-		for _, job := range jobs {
+		for _, record := range append(jobs, jobstate.NewJobs, jobstate.AllJobs) {
 			if err == nil {
-				err = f(ctx, in, job)
+				err = f(ctx, in, record)
 			}
 		}
 		return err
@@ -74,7 +76,7 @@ func (u *undoing) jobsIn(ctx context.Context, in Project) ([]string, error) {
 	}
 	all := maps.Clone(u.by)
 	for _, d := range records {
-		if _, known := u.Jobs[d.ID()]; !known {
+		if _, known := u.Jobs[d.ID()]; !known && !jobstate.ForAll(d.ID()) {
 			all[d.ID()] = true
 		}
 	}
@@ -82,49 +84,57 @@ func (u *undoing) jobsIn(ctx context.Context, in Project) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// because is the hold of this undo.
-func (u *undoing) because() state.Hold {
-	return state.Hold{At: u.at, By: u.By, Why: "it came back by undoing a run", RunID: u.runID}
+// because is the hold of this undo, as a record says it.
+func (u *undoing) because(record string) jobstate.Hold {
+	return jobstate.Hold{Record: record, At: u.at, By: u.By, Why: "it came back by undoing a run", RunID: u.runID}
 }
 
-// hold holds a job, or has it keep what comes back.
-func (u *undoing) hold(ctx context.Context, in Project, job string) error {
+// hold holds a job, or has all jobs keep what comes back.
+func (u *undoing) hold(ctx context.Context, in Project, record string) error {
+	if u.partial() != (record == jobstate.AllJobs) {
+		return nil
+	}
 	if err := u.stillOurs(ctx); err != nil {
 		return err
 	}
-	hold, at := u.because(), place{in.Config.Database, job}
-	var kept []state.Kept
+	hold, at := u.because(record), place{in.Config.Database, record}
+	var kept []jobstate.Kept
 	for _, path := range slices.Sorted(maps.Keys(u.with)) {
 		isShared := strings.HasPrefix(path, report.ObjectPrefix) || strings.HasPrefix(path, report.AccountPrefix)
 		if isShared || at.database == u.Config.Database {
-			kept = append(kept, state.Kept{Path: path, At: hold.At, By: hold.By, Why: hold.Why, RunID: hold.RunID})
+			kept = append(kept, jobstate.Kept{Path: path, At: hold.At, By: hold.By, Why: hold.Why, RunID: hold.RunID})
 		}
 	}
-	err := in.change(ctx, job, func(s state.State) (state.State, error) {
+	err := in.change(ctx, record, func(s jobstate.State) (jobstate.State, error) {
 		if s.Held == nil || *s.Held != hold { // or else an answer was lost
 			u.held[at] = s.Held
 		}
-		if u.partial() {
+		switch record {
+		case jobstate.AllJobs:
 			return s.Keeping(kept...)
+		case jobstate.NewJobs:
+			return s.HoldNew(hold, slices.Sorted(maps.Keys(u.Jobs))), nil
 		}
 		return s.Hold(hold).Rewind(), nil // what comes back may lie before its checkpoint
 	})
 	if err != nil {
-		return fmt.Errorf("hold %s: %w", job, err)
+		return fmt.Errorf("hold %s: %w", record, err)
 	}
 	return nil
 }
 
-// letGo lets a job go on that this undo held, if nothing came back, and takes off its list what did not.
-func (u *undoing) letGo(ctx context.Context, in Project, job string) error {
-	before, ours := u.held[place{in.Config.Database, job}]
+// letGo lets a job go on that this undo held, if nothing came back, and takes off the list what did not.
+func (u *undoing) letGo(ctx context.Context, in Project, record string) error {
+	before, ours := u.held[place{in.Config.Database, record}]
 	if !ours {
 		return nil
 	}
-	hold := u.because()
-	err := in.change(ctx, job, func(s state.State) (state.State, error) {
+	hold := u.because(record)
+	err := in.change(ctx, record, func(s jobstate.State) (jobstate.State, error) {
 		if s.Held != nil && *s.Held == hold && len(u.came) == 0 { // nobody has held it since
-			s.Held = before
+			if s.Held = before; before == nil {
+				s = s.Resume()
+			}
 		}
 		var stayed []string
 		for _, k := range s.Keep {
@@ -136,14 +146,14 @@ func (u *undoing) letGo(ctx context.Context, in Project, job string) error {
 		return s.Unkeep(stayed...), nil
 	})
 	if err != nil {
-		return fmt.Errorf("let %s go on: %w", job, err)
+		return fmt.Errorf("let %s go on: %w", record, err)
 	}
 	return nil
 }
 
-// change makes a transition of a job's record.
-func (p Project) change(ctx context.Context, job string, f func(state.State) (state.State, error)) error {
-	_, err := p.store(job).Change(ctx, nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
+// change makes a transition of a record.
+func (p Project) change(ctx context.Context, record string, f func(jobstate.State) (jobstate.State, error)) error {
+	_, err := p.store(record).Change(ctx, nil, func(s jobstate.State, _ time.Time) (jobstate.State, map[string]any, error) {
 		after, err := f(s)
 		return after, nil, err
 	})
@@ -157,22 +167,27 @@ func (u *undoing) othersFree(ctx context.Context, in Project, job string) error 
 	if err != nil {
 		return fmt.Errorf("look whether %s is under way: %w", job, err)
 	}
-	if holder := s.Leased(now); holder != "" && !state.ByUndo(holder) {
+	if holder := s.Leased(now); holder != "" && !jobstate.ByUndo(holder) {
 		return fmt.Errorf("%w: %s might delete what comes back: wait for its end, or have it end with firesweep hold %s --stop",
 			ErrUnderWay, holder, job)
 	}
 	return nil
 }
 
-// Record is what cleanupJobs/{job} of a database says.
+// Record is what cleanupJobs/{job} of a database says, or what is there for all jobs.
 type Record struct {
 	Job   string
-	State state.State
+	State jobstate.State
 	Now   time.Time // when it was read, by Firestore's clock
 	Err   error     // it is not one that this program wrote
 }
 
-// Records returns what the records of all jobs of the database say, in the order of their names.
+// State returns what a job's record says, with what is for all jobs, and when it was read, by Firestore's clock.
+func (p Project) State(ctx context.Context, job string) (jobstate.State, time.Time, error) {
+	return jobstate.Read(ctx, p.DB.Reader, p.Config, job)
+}
+
+// Records returns what all records of the database say, in the order of their names.
 func (p Project) Records(ctx context.Context) ([]Record, error) {
 	found, err := p.all(ctx, documents.Query{Collection: collections.Jobs})
 	if err != nil {
@@ -181,38 +196,37 @@ func (p Project) Records(ctx context.Context) ([]Record, error) {
 	all := make([]Record, len(found))
 	for i, d := range found {
 		all[i] = Record{Job: d.ID(), Now: d.ReadTime}
-		all[i].State, all[i].Err = state.Of(p.Config, d.ID(), d)
+		all[i].State, all[i].Err = jobstate.Of(p.Config, d.ID(), d)
 	}
 	return all, nil
 }
 
-// State returns what a job's record says, and when that was read, by Firestore's clock.
-func (p Project) State(ctx context.Context, job string) (state.State, time.Time, error) {
-	return p.store(job).Read(ctx)
-}
-
-// Hold has a job's runs do nothing from now on. One that is under way goes on. A job that is held stays held as it is.
+// Hold has a job's runs do nothing from now on, or those of all jobs. What is under way goes on; what is held stays as it is.
 func (p Project) Hold(ctx context.Context, job, by, why string) error {
-	return p.change(ctx, job, func(s state.State) (state.State, error) {
-		return s.Hold(state.Hold{At: p.Clock().UTC(), By: by, Why: why}), nil
+	return p.change(ctx, job, func(s jobstate.State) (jobstate.State, error) {
+		return s.Hold(jobstate.Hold{At: p.Clock().UTC(), By: by, Why: why}), nil
 	})
 }
 
-// Resume lets a job's runs begin again.
+// Resume lets a job's runs begin again, or has a record that is for all jobs hold none.
 func (p Project) Resume(ctx context.Context, job string) error {
-	return p.change(ctx, job, func(s state.State) (state.State, error) { return s.Resume(), nil })
-}
-
-// Keep has a job keep items. A run that is under way knows within seconds.
-func (p Project) Keep(ctx context.Context, job, by, why string, paths ...string) error {
-	items := make([]state.Kept, len(paths))
-	for i, path := range paths {
-		items[i] = state.Kept{Path: path, At: p.Clock().UTC(), By: by, Why: why}
+	err := p.change(ctx, job, func(s jobstate.State) (jobstate.State, error) { return s.Resume(), nil })
+	if err != nil || jobstate.ForAll(job) {
+		return err
 	}
-	return p.change(ctx, job, func(s state.State) (state.State, error) { return s.Keeping(items...) })
+	return p.change(ctx, jobstate.NewJobs, func(s jobstate.State) (jobstate.State, error) { return s.ResumeNew(job), nil })
 }
 
-// Unkeep lets a job's runs judge items again.
-func (p Project) Unkeep(ctx context.Context, job string, paths ...string) error {
-	return p.change(ctx, job, func(s state.State) (state.State, error) { return s.Unkeep(paths...), nil })
+// Keep has all jobs keep items. A run that is under way knows within seconds.
+func (p Project) Keep(ctx context.Context, by, why string, paths ...string) error {
+	items := make([]jobstate.Kept, len(paths))
+	for i, path := range paths {
+		items[i] = jobstate.Kept{Path: path, At: p.Clock().UTC(), By: by, Why: why}
+	}
+	return p.change(ctx, jobstate.AllJobs, func(s jobstate.State) (jobstate.State, error) { return s.Keeping(items...) })
+}
+
+// Unkeep lets the jobs judge items again.
+func (p Project) Unkeep(ctx context.Context, paths ...string) error {
+	return p.change(ctx, jobstate.AllJobs, func(s jobstate.State) (jobstate.State, error) { return s.Unkeep(paths...), nil })
 }

@@ -10,12 +10,12 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 )
 
-func (p Project) store(job string) state.Store {
-	return state.Store{Writer: p.DB, Config: p.Config, Job: job}
+func (p Project) store(job string) jobstate.Store {
+	return jobstate.Store{Writer: p.DB, Config: p.Config, Job: job}
 }
 
 // free returns [ErrUnderWay] if a run of the job is under way. Whether a lease has ended, Firestore's clock says: the
@@ -29,7 +29,7 @@ func (u *undoing) free(ctx context.Context) error {
 }
 
 // busy returns [ErrUnderWay] if somebody else holds the lease, such as another undo of this run.
-func (u *undoing) busy(s state.State, now time.Time) error {
+func (u *undoing) busy(s jobstate.State, now time.Time) error {
 	holder := s.Leased(now)
 	if holder == "" || holder == u.holder {
 		return nil
@@ -52,9 +52,9 @@ func (p Project) all(ctx context.Context, q documents.Query) (all []documents.Do
 // release gives the job's lease back. The job's next run begins at the beginning, for what comes back may lie before the place
 // from which it would continue.
 func (u *undoing) release(ctx context.Context) error {
-	err := u.change(context.WithoutCancel(ctx), u.job, func(s state.State) (state.State, error) { return s.Free(u.holder), nil })
+	err := u.change(context.WithoutCancel(ctx), u.job, func(s jobstate.State) (jobstate.State, error) { return s.Free(u.holder), nil })
 	if err != nil {
-		return fmt.Errorf("give the lease of %s back, which ends by itself after %s: %w", u.job, state.UndoLease, err)
+		return fmt.Errorf("give the lease of %s back, which ends by itself after %s: %w", u.job, jobstate.UndoLease, err)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (u *undoing) release(ctx context.Context) error {
 func (u *undoing) stillOurs(ctx context.Context) error {
 	u.leasing.Lock()
 	defer u.leasing.Unlock()
-	if state.Since(u.renewed, u.Clock()) < state.UndoLease/3 {
+	if jobstate.Since(u.renewed, u.Clock()) < jobstate.UndoLease/3 {
 		return nil
 	}
 	return u.renew(ctx)
@@ -73,13 +73,13 @@ func (u *undoing) stillOurs(ctx context.Context) error {
 // renew takes the lease, or holds it for longer. Like a job's next run, it saves the report of a run that was killed.
 func (u *undoing) renew(ctx context.Context) error {
 	began := u.Clock() // before Firestore reads the clock that the lease goes by
-	_, err := u.store(u.job).Change(ctx, nil, func(s state.State, now time.Time) (after state.State, also map[string]any, err error) {
+	_, err := u.store(u.job).Change(ctx, nil, func(s jobstate.State, now time.Time) (after jobstate.State, also map[string]any, err error) {
 		if err := u.busy(s, now); err != nil {
 			return s, nil, err
 		}
 		if !u.renewed.IsZero() {
-			after, err = s.Renew(u.holder, now, state.UndoLease)
-			if _, lost := errors.AsType[*state.LostError](err); lost {
+			after, err = s.Renew(u.holder, now, jobstate.UndoLease)
+			if _, lost := errors.AsType[*jobstate.LostError](err); lost {
 				err = ErrLeaseLost
 			}
 			return after, nil, err
@@ -87,7 +87,7 @@ func (u *undoing) renew(ctx context.Context) error {
 		if killed := s.Killed(now); killed != nil {
 			also = killed.Document()
 		}
-		after, err = s.Acquire(state.Ask{Who: u.holder, Now: now, For: state.UndoLease})
+		after, err = s.Acquire(jobstate.Ask{Who: u.holder, Now: now, For: jobstate.UndoLease})
 		return after, also, err
 	})
 	if err == nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -61,7 +61,7 @@ func (u *undoing) survey(ctx context.Context) (err error) {
 		}
 		return nil
 	})
-	if err == nil && len(u.with) > state.MaxKept {
+	if err == nil && len(u.with) > jobstate.MaxKept {
 		err = ErrMany
 	}
 	for _, target := range u.Only {

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/collections"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -36,7 +36,7 @@ func (u *undoing) tellRefused() error {
 
 // report returns an error if the run's report is missing, or is of another job or bucket.
 func (p Project) report(ctx context.Context, runID, job string, without bool) error {
-	record := state.Path(job)
+	record := jobstate.Path(job)
 	all, err := p.DB.GetAll(ctx, []string{collections.Runs + "/" + runID, record})
 	if err != nil {
 		return fmt.Errorf("read the run's report: %w", err)
@@ -48,7 +48,7 @@ func (p Project) report(ctx context.Context, runID, job string, without bool) er
 		return nil
 	case !found:
 		// A run that was killed has a report when the next one takes its lease over.
-		s, err := state.Of(p.Config, job, all[record])
+		s, err := jobstate.Of(p.Config, job, all[record])
 		if err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -104,7 +104,7 @@ func (p Project) undo(ctx context.Context, runID string, o Options, each func(Ou
 		holder: undo.HolderPrefix + runID + "-" + rand.Text()[:8], at: p.Clock().UTC().Truncate(time.Microsecond),
 		records: map[string]int{}, writes: map[string]int{}, named: map[string]bool{}, matched: map[string]bool{},
 		refused: map[string]bool{}, by: map[string]bool{job: true}, with: map[string][]string{},
-		held: map[place]*state.Hold{}, came: map[string]bool{}, canHave: decide.CanHaveDone(p.Jobs[job]),
+		held: map[place]*jobstate.Hold{}, came: map[string]bool{}, canHave: decide.CanHaveDone(p.Jobs[job]),
 		covers: map[string]func(undo.Record) bool{}}
 	for name, j := range p.Jobs {
 		u.covers[name] = decide.Covers(j)
@@ -161,11 +161,11 @@ type undoing struct {
 	shared  bool                // some of it is an object or an account, which the jobs of each database are about
 	with    map[string][]string // of an undo of a part, by what comes back, what was done for it
 
-	held    map[place]*state.Hold // who held the jobs before that this call holds, or has keep something; nil: nobody
-	began   bool                  // something may be back
-	refused map[string]bool       // targets that no run of the job can have had
-	came    map[string]bool       // targets that came back
-	same    int                   // things that are as they were
+	held    map[place]*jobstate.Hold // who held the jobs before that this call holds, or has keep something; nil: nobody
+	began   bool                     // something may be back
+	refused map[string]bool          // targets that no run of the job can have had
+	came    map[string]bool          // targets that came back
+	same    int                      // things that are as they were
 
 	filesBack sync.Once // says how files come back
 	telling   sync.Mutex

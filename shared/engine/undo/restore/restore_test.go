@@ -169,6 +169,16 @@ func (w world) run(t *testing.T) *report.Report {
 	return rep
 }
 
+// resume lets the job and those that are new run again.
+func (w world) resume(t *testing.T) {
+	t.Helper()
+	for _, record := range []string{"testJob", "new-jobs"} {
+		if err := w.restorer.Resume(t.Context(), record); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // said returns the jobs that a database says are held, and what each keeps.
 func said(t *testing.T, p restore.Project) (held []string, kept map[string][]string) {
 	t.Helper()
@@ -198,7 +208,7 @@ func (w world) keeps(t *testing.T, want ...string) {
 	held, kept := said(t, w.restorer)
 	enginetest.Want(t, "held", []string(nil), held)
 	slices.Sort(want)
-	enginetest.Want(t, "kept", want, kept["testJob"])
+	enginetest.Want(t, "kept", want, kept["all-jobs"])
 }
 
 // TestConflicts: what somebody has done since stays as it is and is said, and with a document what was deleted with it; the
@@ -854,9 +864,7 @@ func TestForgedRecords(t *testing.T) {
 		}
 		enginetest.Want(t, "refused", slices.Sorted(maps.Keys(forged)), slices.Sorted(maps.Keys(refused)))
 	}
-	if err := w.restorer.Resume(t.Context(), "testJob"); err != nil {
-		t.Fatal(err)
-	}
+	w.resume(t)
 	err := w.tried(t, report.RunID, apply)
 	if held, _ := said(t, w.restorer); !errors.Is(err, restore.ErrRefused) || held != nil { // for nothing came back
 		t.Errorf("%v, held: %v", err, held)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -45,7 +45,7 @@ func (u *undoing) note(ctx context.Context, d documents.Document, partial bool) 
 	}
 	noted := maps.Clone(d.Data)
 	noted["undone"] = done
-	_, err = u.store(u.job).Change(ctx, nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
+	_, err = u.store(u.job).Change(ctx, nil, func(s jobstate.State, _ time.Time) (jobstate.State, map[string]any, error) {
 		if s.Last != nil && s.Last.RunID == u.runID {
 			last := *s.Last
 			last.Undone = &done
