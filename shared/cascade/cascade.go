@@ -29,6 +29,8 @@ type With struct {
 	// Home, if set, is the folder of a document's author, or "". Of the objects that the document names, those elsewhere are kept
 	// if their metadata does not name it.
 	Home func(documents.Document) string
+
+	mentions *mentions
 }
 
 // reach returns what a rule can do of whose items these are what goes along.
@@ -58,6 +60,7 @@ func (w With) reach(items string) cleanup.Reach {
 // documents that go along, so that nobody sees a half. Objects and the account follow. If one commit cannot take all documents
 // that go along, earlier commits delete some of them first, and each judges the document again.
 func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
+	with.mentions = &mentions{}
 	r := cleanup.Rule[state[S]]{
 		Name: judging.Name, Reach: with.reach(cmp.Or(judging.Reach.Items, with.Collection)),
 		Load: func(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]state[S], error) {
@@ -118,6 +121,7 @@ type item struct {
 	whole    bool                       // children are all
 	shared   []documents.Ref            // documents to which others refer, so that they stay
 	files    map[string]map[string]file // what its texts refer to, by the relation's key
+	used     bool                       // others refer to a file of its folder
 	kept     string                     // why it stays: a rule keeps what belongs to it
 }
 
@@ -127,6 +131,7 @@ type child struct {
 	// loses, if set, returns the field that is written instead of deleting it, with its value, given the document's fields.
 	loses func(data map[string]any) (field string, whole any)
 
+	missing   bool            // there is no such document, but others may be below it
 	unless    []rule.Relation // of the relation
 	above     documents.Ref   // what led to it
 	claimed   bool            // by a field: others may refer to it, too
@@ -192,8 +197,9 @@ func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Rel
 	return nil
 }
 
-// named returns the documents that a path names, of those that there are.
-func (w With) named(
+// at returns the documents that a path names: those that there are and, if something may be below them, the others without
+// fields and times.
+func (w With) at(
 	ctx context.Context, src cleanup.Source, a rule.Relation, of rule.Item,
 ) (all []documents.Document, err error) {
 	refs, ok := of.Fill(a.Document)
@@ -202,7 +208,8 @@ func (w With) named(
 	}
 	found, err := src.Get(ctx, refs)
 	for _, ref := range refs {
-		if d, there := found[ref]; there {
+		if d, there := found[ref]; there || len(a.With) > 0 {
+			d.Path = ref.Path()
 			all = append(all, d)
 		}
 	}
@@ -270,7 +277,7 @@ func (t *tree) addOf(
 		return false, err
 	}
 	for _, d := range found {
-		c := child{Document: d, unless: a.Unless, above: ref}
+		c := child{Document: d, unless: a.Unless, above: ref, missing: a.Document != "" && d.UpdateTime.IsZero()}
 		if a.Document != "" {
 			if c.referrers, c.claimed, err = t.referrersOf(ctx, t.src, place, a.Document, of, d.Ref()); err != nil {
 				return false, err
@@ -298,14 +305,14 @@ func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref docu
 	found []documents.Document, whole bool, err error,
 ) {
 	if a.Document != "" {
-		found, err = t.named(ctx, t.src, a, of)
+		found, err = t.at(ctx, t.src, a, of)
 		return found, true, err
 	}
-	queries, ok := a.Queries(ref, repeats, t.src.Reference, t.src.Run().Now)
+	q, ok := a.Query(ref, repeats, t.src.Reference)
 	if !ok || nameless(a, ref) { // no query can ask for what names it, so that stays
 		return nil, true, nil
 	}
-	q, limit := queries[0], max(0, t.room)+1
+	limit := max(0, t.room) + 1
 	if a.Remove || slices.ContainsFunc(a.With, func(b rule.Relation) bool { return b.Document != "" }) {
 		q.Select = nil // else names are enough
 	}
@@ -326,6 +333,9 @@ func removed(a rule.Relation, database string, data map[string]any, gone documen
 	all := valuesAt(data, strings.Split(list, "."))
 	elements, _ := all[len(all)-1].([]any)
 	return Changed(data, list, slices.DeleteFunc(slices.Clone(elements), func(element any) bool {
+		if _, isText := element.(string); isText && slices.Contains(gone.Texts(), element) {
+			return true
+		}
 		_, isReference := documents.ReferenceOf(element)
 		id, named := documents.Document{Database: database}.IDIn(gone.Collection, element)
 		return named && (isReference || !repeats) && id == gone.ID
@@ -339,22 +349,20 @@ func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
 		return c
 	}
 	if w.Repeats() { // ids repeat, so only references count; a parent is its path
-		c.Names = func(path string) []any { return []any{src.Reference(documents.Document{Path: path}.Ref())} }
+		c.Names = func(path string) []any {
+			return rule.NamesOf(documents.Document{Path: path}.Ref(), true, src.Reference)
+		}
 		c.NameOf = func(value any) (string, bool) {
-			ref, ok := documents.ReferenceOf(value)
+			ref, ok := documents.RefIn(value)
 			return ref.Path(), ok
 		}
 		return c
 	}
 	c.Names = func(id string) []any {
-		names := documents.NamesOf(id)
-		if reference := src.Reference(documents.Ref{Collection: w.Collection, ID: id}); documents.Queryable(reference) {
-			names = append(names, reference)
-		}
-		return names
+		return rule.NamesOf(documents.Ref{Collection: w.Collection, ID: id}, false, src.Reference)
 	}
 	c.NameOf = func(value any) (string, bool) {
-		if ref, ok := documents.ReferenceOf(value); ok {
+		if ref, ok := documents.RefIn(value); ok {
 			return ref.ID, ref.Collection == w.Collection
 		}
 		return documents.IDOf(value)
@@ -371,7 +379,7 @@ func (w With) change(i item, run cleanup.Run) (change cleanup.Change) {
 	}
 	change.Writes = losses(i.children)
 	for _, child := range i.children {
-		if child.loses != nil {
+		if child.loses != nil || child.missing {
 			continue
 		}
 		change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: child.Ref()})
@@ -383,12 +391,18 @@ func (w With) change(i item, run cleanup.Run) (change cleanup.Change) {
 	if i.Found {
 		change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: i.Ref()})
 	}
-	for _, ref := range i.shared {
+	left := func(what string) {
 		change.Kept = append(change.Kept, w.keptUsed())
 		change.Notices = append(change.Notices, cleanup.Notice{
-			Message: fmt.Sprintf("%s: deleted, but not %s: %s", i.Path, ref.String(), w.keptUsed()),
+			Message: fmt.Sprintf("%s: deleted, but not %s: %s", i.Path, what, w.keptUsed()),
 			Fields:  map[string]any{"document": i.Path, "reason": w.keptUsed()},
 		})
+	}
+	for _, ref := range i.shared {
+		left(ref.String())
+	}
+	if i.used {
+		left("the files of its folder")
 	}
 	for _, a := range w.With {
 		w.follow(&change, a, i, run)
@@ -425,7 +439,7 @@ func (w With) follow(change *cleanup.Change, a rule.Relation, i item, run cleanu
 	switch {
 	case a.Account != "":
 		change.Then = append(change.Then, cleanup.FollowUp{Account: i.ID(), Absent: i.Ref()})
-	case a.Objects != "" && a.Field == "" && nameless(a, i.Ref()): // others' files may be in the folder
+	case a.Objects != "" && a.Field == "" && (nameless(a, i.Ref()) || i.used): // others' files may be in the folder
 	case a.Objects != "" && a.Field == "":
 		change.Then = append(change.Then, cleanup.FollowUp{Object: cleanup.ObjectDeletion{Name: folder, Folder: true}, Absent: i.Ref()})
 	case a.Objects != "":

@@ -39,7 +39,9 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 			err = keepers.considered(ctx, p, found)
 		}
 		if err == nil && !told && (found.Due > 0 || len(p.Told) > 0) {
-			told, err = true, unfound(ctx, p, c.Rule)
+			if told, err = true, unfound(ctx, p, c.Rule); err == nil {
+				err = c.tell(ctx, p, page.Accounts)
+			}
 		}
 		if err != nil {
 			return err
@@ -52,6 +54,26 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 		token = page.Next
 		if err := p.SaveCheckpoint(token); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// tell tells what stays below documents that are deleted with accounts.
+func (c accountsOf) tell(ctx context.Context, p *cleanup.Planner, all []accounts.Account) error {
+	for _, w := range c.With {
+		var due []string
+		for _, a := range all {
+			if ref, ok := documentOf(w, a.UID); ok && c.judge(a, p.Run).Kind != "" {
+				due = append(due, ref.Path())
+			}
+		}
+		stay, err := Staying(ctx, p.Documents, w.Key+"."+withRole, c.following(w), due)
+		if err != nil {
+			return err
+		}
+		for _, text := range stay {
+			p.Warn(ctx, text)
 		}
 	}
 	return nil
