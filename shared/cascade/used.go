@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -299,11 +300,7 @@ func (w With) mentioning(ctx context.Context, src cleanup.Source, name string, g
 		return referrers{many: true}, nil
 	}
 	there, err := src.Get(ctx, refs)
-	for ref, d := range there {
-		if all := w.mentioned(d); all[name] || all[anything] {
-			r.refs = append(r.refs, ref)
-		}
-	}
+	r.refs = slices.Collect(maps.Keys(there))
 	return r, err
 }
 

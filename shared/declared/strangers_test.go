@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // reference stands for a reference to a document.
@@ -154,6 +156,26 @@ func TestStrangers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWhoRefersIsReadEachRun: a file that another document referred to in the run before is deleted with the last one.
+func TestWhoRefersIsReadEachRun(t *testing.T) {
+	f := start(t, drafts(fields{"maxDuePercent": 100, "with": array{fields{"objects": "p/**", "field": "photos[].url"}}}))
+	photo := fields{"photos": array{fields{"url": "p/1.png"}}}
+	f.Put(t, "p/1.png", nil, nil)
+	f.Set(t, "drafts/first", with(photo, fields{"updatedAt": old}))
+	f.Set(t, "drafts/second", with(photo, fields{"updatedAt": now}))
+	f.Run(t, "")
+	enginetest.Want(t, "files while another refers to it", []string{"p/1.png"}, f.Objects(t))
+	f.Set(t, "drafts/second", with(photo, fields{"updatedAt": old}))
+	f.Set(t, "drafts/third", fields{"updatedAt": now, "photos": array{fields{"url": "/p/1.png", "n": 1}}})
+	f.Now = now.Add(time.Hour)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
+	enginetest.Want(t, "files while a new one refers to it", []string{"p/1.png"}, f.Objects(t))
+	f.Set(t, "drafts/third", fields{"updatedAt": old, "photos": array{fields{"url": "/p/1.png", "n": 1}}})
+	f.Now = f.Now.Add(time.Hour)
+	f.Run(t, "")
+	enginetest.Want(t, "files", []string{}, f.Objects(t))
 }
 
 // asWritten returns a value with what references stand for.

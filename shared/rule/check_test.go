@@ -222,6 +222,7 @@ func TestWhatIsTaken(t *testing.T) {
 		`{` + good + `,"where":[{"field":"a","is":"set"},{"field":"a.b","==":1}],"with":[{"objects":"p/**","field":"a.url"},{"objects":"p/**","field":"c[].url"},{"objects":"p/**","field":"c[].small"}]}`,
 		`{` + good + `,"where":[{"field":"updatedAt","is":"set"}]}`,
 		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":"{\"b\":1}, {}"}}`,
+		`{` + good + `,"where":[{"field":"a","is":"set"}],"set":{"a":"{delete}"}}`,
 		`{"collectionGroup":"users","age":"any","unless":[{"document":"users/{user}/holds/{id}"}]}`,
 		`{"collection":"a/{b}/c","age":"any","with":[{"document":"u/{id}/{parent}"}],"unless":[{"document":"{parent}/holds/{id}"}]}`,
 		`{"collectionGroup":"c","age":"any","with":[{"document":"{parent}","with":[{"subcollection":"p"}]}],"unless":[{"document":"{parent}/holds/{id}"}]}`,
