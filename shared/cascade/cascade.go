@@ -20,7 +20,7 @@ import (
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// With says what is deleted along with documents of a rule's collection.
+// With says what is deleted with documents of a rule's collection.
 type With struct {
 	rule.Rule // its Collection or CollectionGroup, and With
 	// Strict says that the application writes ids as strings and objects as URLs. Then numbers, references and objects' names
@@ -33,7 +33,7 @@ type With struct {
 	mentions *mentions
 }
 
-// reach returns what a rule can do of whose items these are what goes along.
+// reach returns what a rule can do of whose items these are what is deleted with it.
 func (w With) reach(items string) cleanup.Reach {
 	r := cleanup.Reach{Items: items, Deletes: []string{items}}
 	for _, a := range w.Along() {
@@ -55,9 +55,9 @@ func (w With) reach(items string) cleanup.Reach {
 	return r
 }
 
-// Rule returns a rule that deletes a document, and what goes along with it, if judging says so. What judging's Change writes, if
+// Rule returns a rule that deletes a document, and what is deleted with it, if judging says so. What judging's Change writes, if
 // anything, is done instead. Its items are those of its Reach, or of the collection. One commit deletes the document with the
-// documents that go along, so that nobody sees a half. Objects and the account follow. If one commit cannot take all documents
+// documents that are deleted with it, so that nobody sees a half. Objects and the account follow. If one commit cannot take all documents
 // that go along, earlier commits delete some of them first, and each judges the document again.
 func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
 	with.mentions = &mentions{}
@@ -98,23 +98,23 @@ func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
 	}
 	r.Reach.Writes = append(r.Reach.Writes, judging.Reach.Writes...)
 	if slices.ContainsFunc(with.With, Deep) {
-		r.Group = 1 // what goes along with one item may fill a commit
+		r.Group = 1 // what is deleted with one item may fill a commit
 	}
 	return r
 }
 
-// Deep reports whether what goes along must be looked for one item after the other.
+// Deep reports whether what is deleted with it must be looked for one item after the other.
 func Deep(a rule.Relation) bool {
 	return len(a.With) > 0 || a.Subcollection == rule.Everything || a.Remove
 }
 
-// state is what the judging rule loaded for a document, and the document with what goes along.
+// state is what the judging rule loaded for a document, and the document with what is deleted with it.
 type state[S any] struct {
 	judged S
 	item
 }
 
-// item is a document with documents that go along: all of them, or only the first.
+// item is a document with documents that are deleted with it: all of them, or only the first.
 type item struct {
 	cleanup.Subject
 	children []child
@@ -125,7 +125,7 @@ type item struct {
 	kept     string                     // why it stays: a rule keeps what belongs to it
 }
 
-// child is a document that goes along.
+// child is a document that is deleted with another.
 type child struct {
 	documents.Document
 	// loses, if set, returns the field that is written instead of deleting it, with its value, given the document's fields.
@@ -138,7 +138,7 @@ type child struct {
 	referrers referrers
 }
 
-// gather reads the documents that go along.
+// gather reads the documents that are deleted with it.
 func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error {
 	for _, a := range w.With {
 		var err error
@@ -204,7 +204,7 @@ func (w With) at(
 ) (all []documents.Document, err error) {
 	refs, ok := of.Fill(a.Document)
 	if !ok {
-		return nil, nil // it names none, so none goes along
+		return nil, nil // it names none, so none is deleted
 	}
 	found, err := src.Get(ctx, refs)
 	for _, ref := range refs {
@@ -216,8 +216,8 @@ func (w With) at(
 	return all, err
 }
 
-// gatherDeep reads what goes along with one item after the other, as far as the commit has room. A document comes with all that
-// goes along with it, or only some of that comes, and a later commit goes on.
+// gatherDeep reads what is deleted with one item after the other, as far as the commit has room. A document comes with all that
+// is deleted with it, or only some of that comes, and a later commit goes on.
 func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relation, due []*item) error {
 	for _, i := range due {
 		t := tree{With: w, src: src, room: i.Room - len(i.children)}
@@ -231,7 +231,7 @@ func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relatio
 	return nil
 }
 
-// tree collects what goes along with one document.
+// tree collects what is deleted with one document.
 type tree struct {
 	With
 	src      cleanup.Source
@@ -239,7 +239,7 @@ type tree struct {
 	children []child
 }
 
-// add adds what goes along with a document of a place, and reports whether that is all.
+// add adds what is deleted with a document of a place, and reports whether that is all.
 func (t *tree) add(
 	ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at string, place rule.Place,
 ) (whole bool, err error) {
@@ -300,7 +300,7 @@ func (t *tree) addOf(
 	return whole, nil
 }
 
-// find returns the first documents that go along with one, and whether these are all.
+// find returns the first documents that are deleted with one, and whether these are all.
 func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, repeats bool) (
 	found []documents.Document, whole bool, err error,
 ) {
@@ -342,7 +342,7 @@ func removed(a rule.Relation, database string, data map[string]any, gone documen
 	}))
 }
 
-// belonging returns the lookup for documents that go along: those below a document, or those that name it.
+// belonging returns the lookup for documents that are deleted with it: those below a document, or those that name it.
 func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
 	c := cleanup.Children{Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != ""}
 	if c.Subcollection || w.Strict {

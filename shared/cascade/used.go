@@ -143,7 +143,7 @@ func (w With) havingKey(
 	return r, true, err
 }
 
-// keptUsed is the reason to keep what goes along because somebody else refers to it.
+// keptUsed is the reason to keep what is deleted with it because somebody else refers to it.
 func (w With) keptUsed() string { return "another document of " + w.Source() + " refers to it" }
 
 // going are the documents that a commit deletes.
@@ -161,8 +161,8 @@ func going(due []*item) map[documents.Ref]bool {
 	return goes
 }
 
-// leaveShared takes out of what goes along the documents to which others refer that stay, with what belongs to these. One that a
-// later commit deletes takes along what this one leaves.
+// leaveShared takes out of what is deleted with it the documents to which others refer that stay, with what belongs to these. One that a
+// later commit deletes deletes what this one leaves.
 func (w With) leaveShared(due []*item) {
 	for again := true; again; {
 		again = false
@@ -183,7 +183,7 @@ func (w With) leaveShared(due []*item) {
 	}
 }
 
-// file is what a text of an item refers to: files that go along, and why something of it stays.
+// file is what a text of an item refers to: files that are deleted with it, and why something of it stays.
 type file struct {
 	names []string
 	kept  string
@@ -410,7 +410,7 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 	return nil
 }
 
-// usedFile reports whether a document of an item's collection stays that refers to a file, by any field by which files go along.
+// usedFile reports whether a document of an item's collection stays that refers to a file, by any field by which files are deleted with it.
 func (w With) usedFile(ctx context.Context, src cleanup.Source, texts objects.Texts, i *item, text string,
 	o objects.Object, goes map[documents.Ref]bool,
 ) (bool, error) {

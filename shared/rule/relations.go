@@ -29,7 +29,7 @@ type relation struct {
 	keys   []string // the keys that can stand beside it
 	field  bool     // one of them, field, must
 	noun   string   // what is related, e.g. "account $"
-	plural string   // what goes along
+	plural string   // what is deleted with it
 }
 
 var (
@@ -64,7 +64,7 @@ func (r Relation) say(text string) string {
 	return strings.NewReplacer("$", r.kind().of(r), "#", r.Field).Replace(text)
 }
 
-// goes returns what goes along by the relation.
+// goes returns what is deleted with it by the relation.
 func (r Relation) goes() string {
 	switch {
 	case r.Subcollection == Everything:
