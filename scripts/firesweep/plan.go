@@ -255,16 +255,10 @@ func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Re
 	if planned == nil {
 		planned = &report.Report{}
 	}
-	var due []string
-	for _, one := range planned.Plan {
-		if job.OfDocuments() && job.Deletes() && one.Action == job.Kind() {
-			due = append(due, one.Target)
-		}
-	}
 	_, db, err := a.reader(ctx, job)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	said := func(text string) bool { return slices.Contains(planned.Warnings, text) } // by the plan
-	return slices.DeleteFunc(doubts.Of(ctx, db, *job.Rule, due), said)
+	return slices.DeleteFunc(doubts.Of(ctx, db, *job.Rule, len(planned.Plan) > 0), said)
 }
