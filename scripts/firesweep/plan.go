@@ -157,9 +157,9 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 	plans := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
 		o := options(job)
-		var at watched
-		o.Watch = at.watch
-		stop := a.progress(ctx, func() string { return at.now(fmt.Sprintf("planning %s (%d of %d)", job.Name, i+1, len(jobs))) })
+		var at far
+		o.Watch = at.watch(fmt.Sprintf("planning %s (%d of %d)", job.Name, i+1, len(jobs)))
+		stop := a.progress(ctx, at.now)
 		one := a.planHere(ctx, job, o)
 		stop()
 		if ctx.Err() != nil {
