@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strings"
 
 	"google.golang.org/grpc/codes"
 
@@ -119,8 +118,8 @@ func (p *printer) next(r *report.Report) {
 		says = "It was out of time, or was interrupted. " + goesOn
 	case r.Status == report.Skipped:
 		says = "It did nothing: another run was under way: " + p.cmd("runs", r.Job)
-		if slices.ContainsFunc(r.Warnings, func(text string) bool { return strings.HasPrefix(text, "held since") }) {
-			says = "It did nothing, because the job is held. When the rule and the data are right: " + p.cmd("resume", r.Job)
+		if len(r.Warnings) > 0 { // only of a hold is such a run warned
+			says = "It did nothing, because the job is held: " + p.cmd("runs", r.Job)
 		}
 	case r.Status == report.Aborted && r.Done() > 0:
 		says = "Nothing was done of what the limit stopped; the rest was done."

@@ -146,6 +146,10 @@ func (p *printer) kept(r *report.Report) {
 		p.Say(yellow, 2, 2, "not counted: %s; what is kept there is incomplete", collection)
 	}
 	for _, warning := range r.Warnings {
+		stops := func(f report.Failure) bool { return f.Limit != nil && strings.Contains(f.Limit.Why, warning) }
+		if slices.ContainsFunc(r.Failures, stops) {
+			continue // it is said with what stopped the run
+		}
 		p.Say(yellow, 2, 2, "warning: %s", warning)
 	}
 }

@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 	wantParts(t, o.well(t, "undo", "--yes", rep.RunID), "2 things came back.")
 	want(t, "what is back", 3, len(o.Documents(t, "drafts")))
 	held, _ := o.ends(t, exitFailed, "run", "--yes")
-	wantParts(t, oneLine(held), "skipped", "because the job is held. When the rule and the data are right: npx firesweep resume cleanupDrafts")
+	wantParts(t, oneLine(held), "skipped", "because the job is held: npx firesweep runs cleanupDrafts")
 	want(t, "what is left of a job that is held", 3, len(o.Documents(t, "drafts")))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -210,7 +211,7 @@ func (p *printer) taken(t taken, all bool) {
 // heldNow notes what of what is held and kept is by the undo of this run.
 func (t *taken) heldNow(h holding) {
 	for _, j := range h.Jobs {
-		if j.RunID == t.Run && !slices.Contains(t.Held, j.Job) {
+		if j.RunID == t.Run && j.Record == j.Job && !slices.Contains(t.Held, j.Job) {
 			t.Held = append(t.Held, j.Job)
 		}
 	}
@@ -225,7 +226,7 @@ func (t *taken) heldNow(h holding) {
 func (p *printer) heldBy(t taken) {
 	if len(t.Held) > 0 {
 		p.Say("", 2, 2, "Held, because they could delete it again, or because these rules do not say what they do: %s. Correct the rule or "+
-			"the data, then:", strings.Join(t.Held, ", "))
+			"the data, then:", strings.Replace(strings.Join(t.Held, ", "), jobstate.NewJobs, "jobs that are new ("+jobstate.NewJobs+")", 1))
 		p.Command("%s", p.cmd("resume", t.Held...))
 	}
 	if t.Keep > 0 {
