@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -227,22 +228,21 @@ func (d database) examineIndex(ctx context.Context, job string, wanted manifest.
 		d.unknown("The indexes of "+wanted.CollectionGroup, err)
 		return
 	}
-	words := fieldWords(wanted)
-	is := "is not there"
+	states := map[string]string{}
 	for _, index := range all {
 		i := manifest.Index{QueryScope: index.QueryScope}
 		for _, f := range index.Fields {
 			i.Fields = append(i.Fields, manifest.IndexField{FieldPath: f.FieldPath, Order: f.Order, ArrayConfig: f.ArrayConfig})
 		}
-		if fieldWords(i) == words {
-			is = "is " + index.State
-		}
+		states[fieldWords(i)] = index.State
 	}
-	if is == "is CREATING" {
+	words := fieldWords(wanted)
+	is := cmp.Or(states[words], "not there")
+	if is == "CREATING" {
 		do = "Wait until it is built; the job is tried again."
 	}
-	if is != "is READY" {
-		d.add(levelProblem, do, "%s needs the index %s of %s, which %s.", job, words, wanted.CollectionGroup, is)
+	if is != "READY" {
+		d.add(levelProblem, do, "%s needs the index %s of %s, which is %s.", job, words, wanted.CollectionGroup, is)
 	}
 }
 
