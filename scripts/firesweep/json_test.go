@@ -49,7 +49,7 @@ func TestJSON(t *testing.T) {
 		{ran{}, "error job report"},
 		{holding{}, `
 			applied jobs jobs.database jobs.ended jobs.error jobs.job keep keep.at keep.by keep.database
-			keep.jobs keep.path keep.runId keep.why`},
+			keep.path keep.runId keep.why`},
 		{taken{}, "applied held keep outcomes outcomes.note outcomes.step outcomes.target outcomes.why run warnings"},
 		{foundThing{}, "reason run target undone undone.at undone.by undone.partial undone.things what"},
 		{finding{}, "about do level text"},

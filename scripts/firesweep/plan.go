@@ -95,6 +95,10 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	if f.out != "" {
 		unwritten = writePlan(f.out, plans)
 	}
+	anything := func(p planned) bool { return p.Report == nil || p.Report.Scanned > 0 || len(p.Report.Kept) > 0 }
+	if p != nil && !slices.ContainsFunc(plans, anything) {
+		p.Say(yellow, 0, 2, "No rule found anything in the project %s: is it the right one?", p.where)
+	}
 	needsTasks := func(job manifest.Entry) bool { return job.Worker != "" }
 	if found && !bad && unwritten == nil && p != nil && !slices.ContainsFunc(jobs, needsTasks) {
 		p.Say("", 0, 2, "Nothing was changed. Do it:")
