@@ -197,8 +197,8 @@ func (d database) examineRetention(ctx context.Context) {
 		if err != nil {
 			d.unknown("The TTL policy of "+of.group, err)
 		} else if field.TtlConfig == nil || field.TtlConfig.State != "ACTIVE" {
-			d.add(of.level, "terraform apply, or: "+d.update("fields ttls update expireAt", "--collection-group="+of.group+" --enable-ttl"),
-				"%s has no active TTL policy on expireAt: %s are kept for ever.", of.group, of.what)
+			do := d.update("fields ttls update expireAt", "--collection-group="+of.group+" --enable-ttl")
+			d.add(of.level, "terraform apply, or: "+do, "%s has no active TTL policy on expireAt: %s are kept for ever.", of.group, of.what)
 		}
 	}
 }
@@ -379,7 +379,7 @@ func (p *patient) print(to *printer) {
 		to.Say("", 0, 0, "Nothing was found that would make a job fail, or a mistake final.")
 	}
 	if p.onEmulators() {
-		to.Say("", 0, 0, "On emulators, only the records of the jobs are checked: these have no edition, recovery, TTL policies, indexes, "+
-			"soft delete or released security rules.")
+		to.Say("", 0, 0, "On emulators, only the records of the jobs are checked: these have no edition, recovery, TTL policies, "+
+			"indexes, soft delete or released security rules.")
 	}
 }

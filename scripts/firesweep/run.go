@@ -245,7 +245,8 @@ func (p *printer) ran(plan planned, r ran) {
 		more := *rep
 		more.Kept = maps.Clone(rep.Kept)
 		maps.DeleteFunc(more.Kept, func(reason string, n int) bool { return planned.Kept[reason] == n })
-		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), func(w string) bool { return slices.Contains(planned.Warnings, w) })
+		said := func(warning string) bool { return slices.Contains(planned.Warnings, warning) }
+		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), said)
 		p.kept(&more)
 		p.failures(rep, planned.Failures...)
 	}
