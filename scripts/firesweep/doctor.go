@@ -198,7 +198,8 @@ func (d database) examineRetention(ctx context.Context) {
 			d.unknown("The TTL policy of "+of.group, err)
 		} else if field.TtlConfig == nil || field.TtlConfig.State != "ACTIVE" {
 			do := d.update("fields ttls update expireAt", "--collection-group="+of.group+" --enable-ttl")
-			d.add(of.level, "terraform apply, or: "+do, "%s has no active TTL policy on expireAt: %s are kept for ever.", of.group, of.what)
+			d.add(of.level, "terraform apply, or: "+do, "%s has no active TTL policy on expireAt: %s are kept for ever.",
+				of.group, of.what)
 		}
 	}
 }

@@ -65,9 +65,8 @@ func (a *app) holdCommand() *cobra.Command {
 		Use:   "hold [JOB...]",
 		Short: "Make jobs do nothing, or keep something; list what is held",
 		Long: `Make jobs do nothing until 'firesweep resume', wherever they run, or with --keep
-make all jobs keep something; without names and flags, list what is held and
-kept. --all and --keep are for every job of the database, also for those to
-come.
+make all jobs keep something. Alone, it lists what is held and kept.
+--all and --keep are for every job of the database, also for those to come.
 
 PATH is a document, with all below it, a file, a folder or a collection with a
 slash at its end, or an account. Cloud Tasks keeps the tasks of held workers.
@@ -187,9 +186,10 @@ func (a *app) resumeCommand() *cobra.Command {
 what they keep; correct the rule or the data first.
 
 JOB and PATH are as 'firesweep hold' lists them: all-jobs takes back hold --all,
-new-jobs that an undo holds jobs which it did not know; a run's whole id means
-all that undoing a part of it has jobs keep. Your credentials need
-roles/datastore.user.`,
+new-jobs that an undo holds jobs which it did not know; a run's whole id is
+all that undoing a part of it has jobs keep.
+
+Your credentials need roles/datastore.user.`,
 		Example: `  firesweep resume cleanupReports
   firesweep resume --all
   firesweep resume --keep users/abc --keep 'account abc'`,

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/time/rate"
 	"google.golang.org/api/googleapi"
 
-	"github.com/firesweep/firesweep/shared/judged"
+	"github.com/firesweep/firesweep/shared/documents"
 )
 
 // ErrChanged says that an object changed after it was judged, so nothing was done to it.
-var ErrChanged = judged.ErrChanged
+var ErrChanged = documents.ErrChanged
 
 // HeldError says that Cloud Storage does not allow to delete an object at present, whoever asks. Nothing was done to it, and
 // nothing went wrong.

@@ -87,7 +87,7 @@ func newPlanner(d *decide.Decider, s jobstate.State, o Options, from string) *Pl
 		Run: d.Run, Documents: d.Documents, Objects: d.Objects, Accounts: d.People, Log: d.Logger, Checkpoint: from, Cuts: s.Cuts, Plan: p,
 	}
 	if s.Last != nil {
-		p.Told = s.Last.Warnings
+		p.LastWarnings = s.Last.Warnings
 	}
 	return p
 }
