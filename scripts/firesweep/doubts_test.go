@@ -19,6 +19,7 @@ func TestDoubtsOfAPlan(t *testing.T) {
 	const misspelt = "the collection drafts has no document: is that its name?"
 	want(t, "of an empty collection", []string{misspelt}, says("plan"))
 	wantParts(t, o.well(t, "plan"), "cleanupDrafts: nothing is due\n", "  doubtful: "+misspelt+"\n")
+	wantParts(t, oneLine(o.well(t, "plan")), "No rule found anything in the project "+o.ID+" on emulators: is it the right one?")
 	wantParts(t, o.well(t, "run", "--yes", "--confirm", o.ID), "doubtful: "+misspelt)
 
 	o.Set(t, "drafts/a", map[string]any{"editedAt": now.AddDate(-1, 0, 0)})
