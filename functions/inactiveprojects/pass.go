@@ -73,17 +73,12 @@ func (s pass) sweep(ctx context.Context, p *cleanup.Planner, rule cleanup.AnyRul
 			return err
 		}
 		p.Scanned(len(page.Documents))
-		consider, err := p.LoadAhead(ctx, rule, page.Documents)
-		if err != nil {
-			return err
-		}
-		err = consider(ctx, func(d documents.Document) (err error) {
+		if err := p.ConsiderEach(ctx, rule, page.Documents, func(d documents.Document) (err error) {
 			if s.Cursor, err = q.After(d); err != nil {
 				return err
 			}
 			return p.SaveCheckpoint(s.checkpoint())
-		})
-		if err != nil {
+		}); err != nil {
 			return err
 		}
 	}

@@ -76,6 +76,9 @@ func wrong(r *report.Report, f report.Failure) string {
 		if says := limited(*f.Limit, r.Database); says != "" {
 			return "a safety limit stopped " + cmp.Or(prefixed("the pass ", f.Limit.Pass), "it") + ": " + says
 		}
+		if f.Limit.Why != "" {
+			return f.Limit.Why
+		}
 	}
 	return report.Phrase(f.Action, f.Target) + ": " + f.Error
 }
@@ -117,7 +120,11 @@ func (p *printer) next(r *report.Report) {
 	case r.Status == report.Partial:
 		says = "It was out of time, or was interrupted. " + goesOn
 	case r.Status == report.Skipped:
-		says = "It did nothing: another run was under way, or the job is held: " + p.cmd("runs", r.Job)
+		why := "another run was under way"
+		if len(r.Warnings) > 0 { // only of a hold is such a run warned
+			why = "the job is held"
+		}
+		says = "It did nothing: " + why + ": " + p.cmd("runs", r.Job)
 	case r.Status == report.Aborted && r.Done() > 0:
 		says = "Nothing was done of what the limit stopped; the rest was done."
 	case r.Status == report.Aborted:

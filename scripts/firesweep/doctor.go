@@ -360,7 +360,7 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 		return nil
 	}
 	if record.Held != nil {
-		p.add(job.Name, levelWarning, "When the rule and the data are right: "+p.cmd("resume", job.Name), "It is held %s.",
+		p.add(job.Name, levelWarning, "When the rule and the data are right: "+p.cmd("resume", record.Held.Record), "It is held %s.",
 			since(*record.Held))
 	}
 	st, err := p.standing(ctx, job, record, 1)

@@ -105,6 +105,9 @@ func sameReason(items []report.Planned) string {
 	return items[0].Reason
 }
 
+// ifAny says of a thing that a plan counts because the rule leads there, without a look whether there is one.
+var ifAny = map[string]string{"account": "account, if there is one", "folder of files": "folder of files, if there is one"}
+
 // with says what a plan deletes and changes along with an item; "" if nothing.
 func with(item report.Planned) string {
 	did := map[string]tally{}
@@ -113,7 +116,7 @@ func with(item report.Planned) string {
 		if did[verb] == nil {
 			did[verb] = tally{}
 		}
-		did[verb][kind] = n
+		did[verb][cmp.Or(ifAny[kind], kind)] = n
 	}
 	var words []string
 	for _, of := range []struct{ verb, says string }{{"delete", "with "}, {"write", "writes "}, {"queue", "queues "}} {
@@ -161,6 +164,10 @@ func (p *printer) kept(r *report.Report) {
 		p.Say(yellow, 2, 2, "not counted: %s; what is kept there is incomplete", collection)
 	}
 	for _, warning := range r.Warnings {
+		stops := func(f report.Failure) bool { return f.Limit != nil && strings.Contains(f.Limit.Why, warning) }
+		if slices.ContainsFunc(r.Failures, stops) {
+			continue // it is said with what stopped the run
+		}
 		p.Say(yellow, 2, 2, "warning: %s", warning)
 	}
 }

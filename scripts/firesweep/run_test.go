@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 	wantParts(t, o.well(t, "undo", "--yes", rep.RunID), "2 things came back.")
 	want(t, "what is back", 3, len(o.Documents(t, "drafts")))
 	held, _ := o.ends(t, exitFailed, "run", "--yes")
-	wantParts(t, oneLine(held), "skipped", "or the job is held: npx firesweep runs cleanupDrafts")
+	wantParts(t, oneLine(held), "skipped", "the job is held: npx firesweep runs cleanupDrafts")
 	want(t, "what is left of a job that is held", 3, len(o.Documents(t, "drafts")))
 }
 
@@ -213,7 +213,7 @@ func TestWhatARunDid(t *testing.T) {
 		o.Put(t, "drafts/"+id+"/cover", nil, nil)
 	}
 	out := o.well(t, "run", "--yes", "--confirm", o.ID)
-	wantParts(t, out, "    drafts/a\n      with 1 document of parts, 1 folder of files\n",
+	wantParts(t, out, "    drafts/a\n      with 1 document of parts, 1 folder of files, if there is one\n",
 		"  deleted 2 documents of drafts, 2 documents of parts, 2 files\n")
 }
 
@@ -329,7 +329,7 @@ func TestRunBesideDeployedJobs(t *testing.T) {
 	o := withReports(t)
 	o.underWayRun(t)
 	out, _ := o.ends(t, exitFailed, "run", "--yes", "cleanupReports") // the job has run here, as its record says
-	wantParts(t, oneLine(out), "cleanupReports: skipped", "another run was under way, or the job is held: firesweep runs")
+	wantParts(t, oneLine(out), "cleanupReports: skipped", "another run was under way: firesweep runs")
 	wantNone(t, out, "nothing was due")
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
 	o.now = o.now.Add(time.Hour)

@@ -218,7 +218,7 @@ func (p *printer) standings(all []standing, named bool) {
 func (p *printer) standing(s standing) {
 	p.Line(p.Style(bold, s.Job) + " (" + s.Schedule + " " + s.TimeZone + ")")
 	if s.Held != nil {
-		p.Say(yellow, 2, 2, "%s", p.heldWords(s.Job, *s.Held))
+		p.Say(yellow, 2, 2, "%s", p.heldWords(*s.Held))
 	}
 	switch s.State {
 	case stateFine:

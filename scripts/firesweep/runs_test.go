@@ -53,7 +53,7 @@ func TestRuns(t *testing.T) {
 		"2026-01-11 15:01  "+shortID(third.RunID)+"  2        2     0       0 ms  completed, forced\n",
 		"2026-01-11 15:00  "+shortID(second.RunID)+"  2        0     0       0 ms  aborted\n    a safety limit stopped it: more than 1 items are",
 		"2026-01-10 15:00  "+shortID(first.RunID)+"  2        2     0       0 ms  completed\n",
-		"2026-01: 3 runs, which used 28 reads, ", "No run is saved for: cleanupOrphanedMedia, ")
+		"2026-01: 3 runs, which used 34 reads, ", "No run is saved for: cleanupOrphanedMedia, ")
 	s := o.standingOf(t, "cleanupReports")
 	want(t, "state", stateFine, s.State)
 	var ids []string
@@ -277,7 +277,7 @@ func TestWhatToDo(t *testing.T) {
 	o := newOperator(t)
 	for status, says := range map[report.Status]string{
 		report.Completed: "cleanupReports: completed", report.Partial: "The next run continues from there",
-		report.Skipped: "or the job is held: firesweep runs cleanupReports",
+		report.Skipped: "another run was under way: firesweep runs cleanupReports",
 		report.Aborted: "Nothing was deleted or changed.", report.Failed: "The next run tries again what failed",
 		report.Killed: "What it did is in its undo log.",
 	} {

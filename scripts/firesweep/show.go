@@ -116,8 +116,7 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 		p.Say(yellow, 2, 2, "%s", capital(none.why))
 	}
 	if run.Held != nil {
-		job, _, _ := strings.Cut(runID, "-")
-		p.Say(yellow, 2, 2, "The job is %s.", p.heldWords(job, *run.Held))
+		p.Say(yellow, 2, 2, "The job is %s.", p.heldWords(*run.Held))
 	}
 	switch {
 	case run.Did != nil:

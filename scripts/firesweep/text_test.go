@@ -119,10 +119,10 @@ func TestLimited(t *testing.T) {
 	for says, limit := range map[string]cleanup.LimitError{
 		"a safety limit stopped the pass files: 12 of 20 documents of drafts are due (60.0 %), and at most 50 % may be (maxDuePercent).": {
 			Pass: "files", Limit: "maxDuePercent", Collection: "documents of drafts", Due: 12, Looked: 20, Most: 50},
-		"a safety limit stopped it: more than 100 items are due":             {Limit: "MAX_ACTIONS", Due: 101, Most: 100},
-		"a safety limit stopped it: users holds no document":                 {Limit: "empty collection", Collection: "users"},
-		"no document of users has seen, which decides":                       {Limit: "empty collection", Collection: "users", Field: "seen"},
-		"check safety limits cleanupDrafts: tenants: the project allows any": {Limit: "tenants", Why: "the project allows any"},
+		"a safety limit stopped it: more than 100 items are due": {Limit: "MAX_ACTIONS", Due: 101, Most: 100},
+		"a safety limit stopped it: users holds no document":     {Limit: "empty collection", Collection: "users"},
+		"no document of users has seen, which decides":           {Limit: "empty collection", Collection: "users", Field: "seen"},
+		"the project allows any":                                 {Limit: "tenants", Why: "the project allows any"},
 	} {
 		r := &report.Report{Job: "cleanupDrafts", Database: "(default)"}
 		r.Stop([]*cleanup.LimitError{&limit})
@@ -160,7 +160,7 @@ func TestWith(t *testing.T) {
 	for want, item := range map[string]report.Planned{
 		"":                                     {},
 		"with 2 documents of comments, 1 file": {With: map[string]int{"delete document of comments": 2, "delete file": 1}},
-		"with 1 account, 1 folder of files, and more": {More: true,
+		"with 1 account, if there is one, 1 folder of files, if there is one, and more": {More: true,
 			With: map[string]int{"delete account": 1, "delete folder of files": 1}},
 		"writes 1 document of users, queues 2 tasks": {With: map[string]int{"write document of users": 1, "queue task": 2}},
 		"but not done: it is kept":                   {Kept: "it is kept"},

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -206,7 +207,7 @@ func (p *printer) taken(t taken, all bool) {
 // heldNow notes what of what is held and kept is by the undo of this run.
 func (t *taken) heldNow(h holding) {
 	for _, j := range h.Jobs {
-		if j.RunID == t.Run && !slices.Contains(t.Held, j.Job) {
+		if j.RunID == t.Run && j.Record == j.Job && !slices.Contains(t.Held, j.Job) {
 			t.Held = append(t.Held, j.Job)
 		}
 	}
@@ -220,11 +221,12 @@ func (t *taken) heldNow(h holding) {
 // heldBy says what jobs do not do until they are resumed, and how that is said to them.
 func (p *printer) heldBy(t taken) {
 	if len(t.Held) > 0 {
-		p.Say("", 2, 2, "Held, because they could delete it again: %s. Correct the rule or the data, then:", strings.Join(t.Held, ", "))
+		names := strings.Replace(strings.Join(t.Held, ", "), jobstate.NewJobs, "jobs that are new ("+jobstate.NewJobs+")", 1)
+		p.Say("", 2, 2, "Held, because they could delete it again: %s. Correct the rule or the data, then:", names)
 		p.Command("%s", p.cmd("resume", t.Held...))
 	}
 	if t.Keep > 0 {
-		p.Say("", 2, 2, "The jobs go on, and keep what came back (%s) until:", plural(t.Keep, "item"))
+		p.Say("", 2, 2, "The jobs keep what a part of it brought back (%s) until:", plural(t.Keep, "item"))
 		p.Command("%s", p.cmd("resume", "--keep", t.Run))
 	}
 }

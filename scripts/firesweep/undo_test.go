@@ -48,7 +48,7 @@ func TestUndoAsks(t *testing.T) {
 				want(t, "shown to the person", 1, strings.Count(errs, "reports/old\n"))
 			default:
 				want(t, "shown once", 1, strings.Count(out, "reports/old\n"))
-				want(t, "said", back > 0, strings.Contains(out, "  2 things came back.\n") && strings.Contains(out, "firesweep resume cleanupReports\n"))
+				want(t, "said", back > 0, strings.Contains(out, "  2 things came back.\n") && strings.Contains(out, "firesweep resume cleanupReports new-jobs\n"))
 			}
 		}
 	}
@@ -80,7 +80,8 @@ func TestUndo(t *testing.T) {
 	want(t, "what is there", []any{"a", "b", "new"}, []any{back["a"]["text"], back["b"]["text"], back["c"]["status"]})
 	again, _ := o.ends(t, exitFailed, "undo", "--yes", first.RunID)
 	wantParts(t, again, "nothing to bring back")
-	wantParts(t, again, "Held, because they could delete it again: cleanupReports.", "firesweep resume cleanupReports\n")
+	wantParts(t, oneLine(again), "Held, because they could delete it again: cleanupReports, jobs that are new (new-jobs).",
+		"firesweep resume cleanupReports new-jobs")
 	o.now = o.now.Add(time.Hour)
 	want(t, "the next run", report.Skipped, o.called(t, "cleanupReports", "").Status)
 	wantParts(t, oneLine(o.well(t, "hold")), "cleanupReports", "it came back by undoing a run", first.RunID)
@@ -205,7 +206,7 @@ func TestUndoneAccounts(t *testing.T) {
 		wantParts(t, shown, "a@example.com", `{"admin":true}`)
 		wantParts(t, shown, "firesweep undo --yes "+strings.Join(args, " ")+"\n")
 		wantParts(t, o.well(t, append([]string{"undo", "--yes"}, args...)...), "a@example.com", `{"admin":true}`)
-		want(t, "held", []string{"cleanupBannedUsers", "cleanupBannedUsers", "deletePlaceholderUser", "deletePlaceholderUser"}, o.held(t))
+		want(t, "held", []string{"cleanupBannedUsers", "cleanupBannedUsers", "deletePlaceholderUser", "deletePlaceholderUser", "new-jobs", "new-jobs"}, o.held(t))
 		user, err := o.Auth(t).GetUser(ctx, "u1")
 		ok(t, err)
 		want(t, "verified", true, user.EmailVerified)

@@ -201,25 +201,38 @@ func (w With) gatherFiles(ctx context.Context, src cleanup.Source, due []*item) 
 func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relation, i *item, goes map[documents.Ref]bool) error {
 	cfg := src.Run().Config
 	texts := objects.Texts{Bucket: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage, Folder: folderOf(a, *i)}
-	readings := map[string][]objects.Reading{}
-	var all []objects.Reading
+	var asked []string
+	files := map[string]file{}
 	for _, value := range valuesAt(i.Data, strings.Split(a.Field, ".")) {
-		if text, isText := value.(string); isText && readings[text] == nil && len(readings) < maxNamed {
-			readings[text] = texts.Readings(text)
-			all = append(all, readings[text]...)
+		text, isText := value.(string)
+		if _, known := files[text]; !isText || known || len(files) == maxNamed {
+			continue
+		}
+		var some []string
+		_, ok := texts.Objects(text, func(name string) bool {
+			some = append(some, name)
+			return false
+		})
+		if files[text] = (file{}); !ok {
+			files[text] = file{kept: a.Field + " holds a text that may refer to more files than anybody can tell"}
+		} else {
+			asked = append(asked, some...)
 		}
 	}
-	there, err := src.Objects(ctx, objects.Lookups(all))
+	slices.Sort(asked)
+	there, err := src.Objects(ctx, slices.Compact(asked))
 	if err != nil {
 		return err
 	}
 	if i.files == nil {
 		i.files = map[string]map[string]file{}
 	}
-	i.files[a.Key] = map[string]file{}
-	for text, ways := range readings {
-		names, ok := objects.Chosen(ways, func(name string) bool { return there[name].Name != "" })
-		f := file{}
+	i.files[a.Key] = files
+	for text, f := range files {
+		if f.kept != "" {
+			continue
+		}
+		names, ok := texts.Objects(text, func(name string) bool { return there[name].Name != "" })
 		if !ok {
 			f.kept = a.Field + " may refer to several files"
 		}
@@ -234,7 +247,7 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 				f.names = append(f.names, name)
 			}
 		}
-		i.files[a.Key][text] = f
+		files[text] = f
 	}
 	return nil
 }

@@ -40,9 +40,10 @@ type Plan interface {
 	// failed or because they changed meanwhile: up to 1000 of them, without those that are gone.
 	Continue(checkpoint func(undone []documents.Ref) string)
 
-	// LoadAhead reads what a rule needs to judge documents. It may be called beside all other methods. A document that was not read
-	// has only its path.
-	LoadAhead(ctx context.Context, rule AnyRule, found []documents.Document) (Ahead, error)
+	// ConsiderEach judges documents by a rule, counts those that are kept and proposes the others. One that was not found has only its
+	// path. It calls then after each, in their order: for a job that has to know what became of it, or that marks its checkpoint after
+	// each, because what it does keeps no later run from finding it again.
+	ConsiderEach(ctx context.Context, rule AnyRule, found []documents.Document, then func(documents.Document) error) error
 	// ConsiderAccounts has the job's rule judge accounts and proposes those that are due, as far as its limit allows.
 	ConsiderAccounts(ctx context.Context, found []accounts.Account) (Considered, error)
 	// NoTenants returns an error if the project has tenants, or if that is unknown: their accounts are not found and would count
@@ -119,20 +120,12 @@ func (p *Planner) CountShare(what string, all int, counted bool, due, percent in
 	p.Count(c)
 }
 
-// Ahead is [Planner.Consider] for documents of which all is read. It calls then after each, in their order: for a job that has to
-// know what became of it, or that marks its checkpoint after each, because what it does keeps no later run from finding it again.
-type Ahead func(ctx context.Context, then func(documents.Document) error) error
-
 // Consider judges documents by a rule, counts those that are kept and proposes the others.
 func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.Document) error {
 	if len(found) == 0 {
 		return nil
 	}
-	consider, err := p.LoadAhead(ctx, rule, found)
-	if err != nil {
-		return err
-	}
-	return consider(ctx, func(documents.Document) error { return nil })
+	return p.ConsiderEach(ctx, rule, found, func(documents.Document) error { return nil })
 }
 
 // ConsiderRefs reads documents and considers them, including those that do not exist.

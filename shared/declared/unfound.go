@@ -32,7 +32,7 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
 	}
 	if isNew {
 		p.Count(cleanup.Count{Collection: r.Source(), Why: strings.Join(all, "; ") +
-			" Nothing is deleted this time: correct the rule or, if it is right, run the job again"})
+			" Nothing is deleted this time. The next run deletes, by hand or by schedule: correct the rule before it, unless it is right"})
 	}
 	return nil
 }

@@ -50,8 +50,8 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 	if err != nil {
 		return nil, err
 	}
-	reading := &Function{Job: f.Job, Timeout: planTime, Uses: uses, Entry: f.Entry, Getenv: f.Getenv, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks,
-		forOperator: true}
+	reading := f.forOperator()
+	reading.Timeout, reading.StopAfter, reading.Uses = planTime, 0, uses
 	reading.Hooks.Dial = slices.Concat(documents.ReadOnly(), f.Hooks.Dial)
 	reading.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
 		if f.Hooks.Transport != nil {
@@ -79,7 +79,7 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 	}
 	defer c.close()
 	r := reading.newRun(c, cfg, logging.New(f.Log), wall, o.Now.UTC().Truncate(time.Microsecond), asked)
-	r.listsAll, r.versions = true, o.Versions
+	r.options.ListAll, r.options.Versions = true, o.Versions
 	o.Watch.begin(r)
 	r.canceled = func() bool { return ctx.Err() != nil }
 	ctx = usage.NewContext(ctx, r.meter)

@@ -16,8 +16,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/apply"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/plan"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -31,24 +31,20 @@ type run struct {
 	job     cleanup.Job
 	config  config.Config
 	hooks   Hooks
-	limits  plan.Limits
 	decider *decide.Decider
 	applier *apply.Applier
 	clients *clients
 	meter   *usage.Meter
 
-	listsAll bool // a preview lists its plan whole
-	versions bool // and the versions of what it lists
-	ownStop  bool // the function has a time of its own to stop after, earlier than the timeout demands
+	options plan.Options // of its plan
+	ownStop bool         // the function has a time of its own to stop after, earlier than the timeout demands
 
-	state      state.Known // cleanupJobs/{job}, as it was when the run acquired the lease
-	began      string      // the checkpoint that it began at
-	checkpoint string      // to save for the next run
-	cuts       []string    // of its listings of objects, likewise
-	told       []string    // the warnings of the last run
-	unfinished bool        // something was left for lack of time
-	announced  bool        // the job's own first line was logged
-	released   bool        // it held its lease to the end, and gave it back
+	state      jobstate.Known // cleanupJobs/{job}, as it was when the run began
+	checkpoint string         // to save for the next run
+	cuts       []string       // of its listings of objects, likewise
+	unfinished bool           // something was left for lack of time
+	announced  bool           // the job's own first line was logged
+	released   bool           // it held its lease to the end, and gave it back
 }
 
 // stopMargin is the time before the timeout in which what is under way ends and the report is saved.
@@ -83,7 +79,7 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 	r.logBegin(ctx)
 	if r.unfinished = r.stop.told.Load(); !r.unfinished {
 		r.logFirstLine(ctx)
-		p, err := plan.Make(ctx, r.ask())
+		p, err := plan.Make(ctx, r.decider, r.state.State, r.options)
 		r.cuts = p.Cuts
 		before := r.state.Warned
 		if r.Report.DryRun { // whoever previews sees all
@@ -111,14 +107,6 @@ func (r *run) logBegin(ctx context.Context) {
 	}
 }
 
-// ask returns what the plan is made for.
-func (r *run) ask() plan.Ask {
-	return plan.Ask{
-		Decider: r.decider, Objects: r.applier.Objects.Reader, Accounts: r.applier.Accounts.Reader, Limits: r.limits, Time: &r.deadline,
-		From: r.checkpoint, Cuts: r.cuts, Told: r.told, Bytes: r.hooks.PlanBytes, ListAll: r.listsAll, Versions: r.versions, Apply: r.applyWindow,
-	}
-}
-
 // mayApply reports whether the plan is to be applied. It says in the report why not, and which safety limits tripped.
 func (r *run) mayApply(ctx context.Context, p *plan.Planner, err error) bool {
 	tripped := p.Tripped
@@ -139,7 +127,7 @@ func (r *run) mayApply(ctx context.Context, p *plan.Planner, err error) bool {
 func (r *run) applyAll(ctx context.Context, p *plan.Planner) {
 	outOfTime := p.OutOfTime
 	if !r.Report.DryRun {
-		outOfTime = errors.Is(r.applyWindow(ctx, p), cleanup.ErrOutOfTime) || outOfTime
+		outOfTime = !r.apply(ctx, p) || outOfTime
 		err := r.applier.Log.Close(ctx, r.applier.Own)
 		switch {
 		case err != nil && r.job.Task != nil: // nobody but another call for this very task would look for it
@@ -157,19 +145,14 @@ func (r *run) applyAll(ctx context.Context, p *plan.Planner) {
 	}
 }
 
-// applyWindow applies what has been planned. It returns [cleanup.ErrOutOfTime] if some of it was left. In either case the run's
-// checkpoint is the one to continue from.
-func (r *run) applyWindow(ctx context.Context, p *plan.Planner) error {
+// apply applies what has been planned, and reports whether that was all of it. The run's checkpoint is the one to continue from.
+func (r *run) apply(ctx context.Context, p *plan.Planner) (whole bool) {
 	if r.hooks.BeforeApply != nil {
 		r.hooks.BeforeApply()
 	}
 	unfinished := r.applier.Apply(ctx, p.Items)
 	r.checkpoint = p.CheckpointBefore(unfinished)
-	if unfinished < len(p.Items) {
-		return cleanup.ErrOutOfTime
-	}
-	r.planUntil = r.clock().Add(r.stopAt.Sub(r.clock()) / 2) // for the next window
-	return nil
+	return unfinished == len(p.Items)
 }
 
 // complete sets what can only be known at the end. writes is how many documents are about to be written with the

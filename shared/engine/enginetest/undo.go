@@ -2,7 +2,6 @@ package enginetest
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -86,20 +84,6 @@ func LoggedRuns(t testing.TB, db *firestore.Client) []string {
 		}
 	}
 	return slices.SortedFunc(maps.Keys(began), func(a, b string) int { return cmp.Or(began[b].Compare(began[a]), strings.Compare(a, b)) })
-}
-
-// NotBack compares the state of a project after an undo with its state before the run. Each line names one difference. What
-// the run sent is no difference if it is unchanged; sent is how much that is.
-func NotBack(before, after, now map[string]any) (sent int, lines []string) {
-	for _, name := range slices.Sorted(maps.Keys(Changes(before, now))) {
-		_, was := before[name]
-		if !was && gocmp.Equal(now[name], after[name]) && WasSent(name) {
-			sent++
-			continue
-		}
-		lines = append(lines, fmt.Sprintf("%s is not as it was (-before +now):\n%s", name, gocmp.Diff(before[name], now[name])))
-	}
-	return sent, lines
 }
 
 // WasSent reports whether a thing was sent to somebody, as a notification is.

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -41,21 +40,14 @@ const (
 	maxChildGroups = 4
 )
 
-// Time says when to end.
-type Time interface {
-	Now() time.Time   // by the wall clock
-	CheckTime() error // [cleanup.ErrOutOfTime] when nothing more may be begun
-}
-
 // Applier applies the plan of one call.
 type Applier struct {
 	*decide.Decider
-	Time      Time
 	Documents documents.Writer
 	Own       documents.Writer // for the run's own documents, of which the log does not tell
 	Objects   objects.Writer   // of no use in a function that does not use Storage
 	Accounts  accounts.Writer  // of no use in a function that does not use Authentication
-	Tasks     tasks.Writer     // of no use in a function that does not use Cloud Tasks
+	Tasks     *tasks.Client    // of no use in a function that does not use Cloud Tasks
 	Log       *runlog.Log      // what its commits leave
 
 	gathered gathered
@@ -65,11 +57,6 @@ type Applier struct {
 	mu     sync.Mutex            // guards what follows, and the errors of what leads to objects
 	sizes  map[string]*groupSize // by rule
 	undone []documents.Ref       // items that something became of, but not what was planned
-}
-
-// New returns an applier, which needs something to write with.
-func New(d *decide.Decider, t Time, l *runlog.Log) *Applier {
-	return &Applier{Decider: d, Time: t, Log: l, sizes: map[string]*groupSize{}}
 }
 
 // Undone returns the items that were left undone, because something failed or because they changed meanwhile: the first 1000 of
@@ -216,7 +203,7 @@ func (a *Applier) count(ctx context.Context, item *decide.Item) {
 	}
 	if err != nil && (errors.Is(err, cleanup.ErrOutOfTime) || ctx.Err() != nil) {
 		if item.Left = true; item.Begun || item.Partly {
-			a.Counted(item.Kind, func(c *report.Counts) { c.Begun++ })
+			a.Counted(item.Action, func(c *report.Counts) { c.Begun++ })
 		}
 		return
 	}
@@ -226,7 +213,7 @@ func (a *Applier) count(ctx context.Context, item *decide.Item) {
 	level, how, keeps := slog.LevelInfo, "", ""
 	switch {
 	case err == nil:
-		if a.Counted(item.Kind, func(c *report.Counts) { c.Done++ }); !told {
+		if a.Counted(item.Action, func(c *report.Counts) { c.Done++ }); !told {
 			how = "done"
 		}
 	case errors.As(err, &invalid):
@@ -234,7 +221,7 @@ func (a *Applier) count(ctx context.Context, item *decide.Item) {
 		a.Keep(invalid.Reason, 1)
 	case errors.Is(err, documents.ErrChanged):
 		keeps = "it changed since it was judged"
-		a.Counted(item.Kind, func(c *report.Counts) { c.Changed++ })
+		a.Counted(item.Action, func(c *report.Counts) { c.Changed++ })
 	case errors.As(err, &held):
 		keeps = held.Reason
 		a.Keep(held.Reason, 1)
@@ -244,19 +231,19 @@ func (a *Applier) count(ctx context.Context, item *decide.Item) {
 	case errors.Is(err, errLater):
 		how = "not done yet, a later run continues it"
 	default:
-		a.Counted(item.Kind, func(c *report.Counts) { c.Failed++ })
-		a.Fail(ctx, item.Target, item.Kind, err)
+		a.Counted(item.Action, func(c *report.Counts) { c.Failed++ })
+		a.Fail(ctx, item.Target, item.Action, err)
 	}
 	if errors.Is(err, errHalfDone) {
 		level, how, keeps = slog.LevelWarn, a.halfDone(err), ""
 	}
-	message := report.Phrase(item.Kind, item.Target) + ": " + how
+	message := report.Phrase(item.Action, item.Target) + ": " + how
 	if keeps != "" {
 		message = tell.Kept(item.Target, keeps)
 	}
 	if how+keeps != "" {
 		a.Logger.Log(ctx, level, message,
-			slog.String("target", item.Target), slog.String("action", item.Kind), slog.String("reason", item.Reason))
+			slog.String("target", item.Target), slog.String("action", item.Action), slog.String("reason", item.Reason))
 	}
 }
 

@@ -106,6 +106,9 @@ type groupSize struct {
 func (a *Applier) sizeOf(rule cleanup.AnyRule) *groupSize {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.sizes == nil {
+		a.sizes = map[string]*groupSize{}
+	}
 	if a.sizes[rule.Named()] == nil {
 		a.sizes[rule.Named()] = &groupSize{most: min(firstGroup, rule.Together()), limit: rule.Together()}
 	}
@@ -215,49 +218,28 @@ func itemsOf(of *decide.Item, next []cleanup.Item) []*decide.Item {
 	return items
 }
 
-// doNext does the documents that follow from those of a group, and says why some are left to do. Of one that is judged again
-// after them, a failure does not stop the others as long as some succeed: it is the item's in the end.
-func (a *Applier) doNext(ctx context.Context, group []*decide.Item, c *commit) (left error) {
-	var all []*decide.Item
-	for i, o := range c.outcomes {
-		if o.Written {
-			all = append(all, itemsOf(group[i], o.Change.Next)...)
-		}
-	}
-	a.doDocuments(ctx, all)
-	for i, item := range group {
-		children := childrenOf(item, all)
-		done, err := a.resultOf(ctx, item, children)
-		item.Partly = item.Partly || slices.ContainsFunc(children, func(c *decide.Item) bool { return c.Begun || c.Partly })
-		if done > 0 {
-			item.Idle = 0
-		}
-		halfDone := slices.ContainsFunc(children, func(c *decide.Item) bool { return c.Begun && c.Err != nil })
-		if err != nil && (!c.outcomes[i].Change.Again || done == 0 || halfDone || errors.Is(err, cleanup.ErrOutOfTime)) {
-			item.Err, left = cmp.Or(item.Err, stays(item, err)), cmp.Or(left, err)
-		}
-	}
-	return left
-}
-
-// childrenOf returns those of some items that follow from one.
-func childrenOf(of *decide.Item, all []*decide.Item) (children []*decide.Item) {
-	for _, item := range all {
-		if item.Of == of {
-			children = append(children, item)
-		}
-	}
-	return children
-}
-
-// doDocuments does documents that follow from others, those of one rule together.
-func (a *Applier) doDocuments(ctx context.Context, all []*decide.Item) {
+// doNext does the documents that follow from each of some items, those of one rule together, and says why some are left to do. Of an
+// item that is judged again after them, a failure does not stop the others as long as some succeed: it is the item's in the end.
+func (a *Applier) doNext(ctx context.Context, of []*decide.Item, next [][]*decide.Item) (left error) {
+	all := slices.Concat(next...)
 	a.doAll(ctx, maxChildGroups, all)
 	for _, item := range all {
 		if errors.Is(item.Err, errHalfDone) {
 			a.Notice(ctx, item.Target, cleanup.Notice{Message: item.Target + ": " + a.halfDone(item.Err)})
 		}
 	}
+	for i, item := range of {
+		done, err := a.resultOf(ctx, item, next[i])
+		item.Partly = item.Partly || slices.ContainsFunc(next[i], func(c *decide.Item) bool { return c.Begun || c.Partly })
+		if done > 0 {
+			item.Idle = 0
+		}
+		halfDone := slices.ContainsFunc(next[i], func(c *decide.Item) bool { return c.Begun && c.Err != nil })
+		if err != nil && (!item.Again || done == 0 || halfDone || errors.Is(err, cleanup.ErrOutOfTime)) {
+			item.Err, left = cmp.Or(item.Err, stays(item, err)), cmp.Or(left, err)
+		}
+	}
+	return left
 }
 
 // maxFailedNamed is how many failures of what follows from one item the log names; all are counted.

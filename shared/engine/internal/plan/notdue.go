@@ -194,7 +194,7 @@ func (p *Planner) nameAll(ctx context.Context, w without, n int) {
 	if len(w.Due.OrderBy) > 1 { // no index has those that meet the other conditions in the order of their ages
 		q.Where, limit = nil, maxOdd
 	}
-	enough := func() bool { return named == most || p.PlanningTimeIsUp() }
+	enough := func() bool { return named == most || p.decider.Time.PlanningTimeIsUp() }
 	for _, end := range q.Odd(w.age, w.least, w.behind) {
 		if enough() || w.Due.Group && len(w.Due.OrderBy) > 1 {
 			return

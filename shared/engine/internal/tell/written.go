@@ -104,7 +104,7 @@ func (t *Teller) Done(target string) (told bool) {
 func (t *Teller) explain(w *written) {
 	target := w.Path
 	if w.Op == deleteAccount {
-		target = report.AccountPrefix + target
+		target = report.AccountTarget(target)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,7 +123,7 @@ func (c *Writes) add(w written) {
 
 // Object adds the deletion of an object; unsure says that the answer was lost.
 func (c *Writes) Object(_ context.Context, d objects.Deletion, unsure bool) {
-	c.add(written{Op: "delete object", Path: "gs://" + c.teller.Bucket + "/" + d.Name,
+	c.add(written{Op: "delete object", Path: report.ObjectTarget(c.teller.Report.Bucket, d.Name),
 		Generation: strconv.FormatInt(d.Generation, 10), Unsure: unsure})
 }
 
@@ -150,7 +150,7 @@ func (c *Writes) Log() {
 			}
 			n++
 		}
-		c.teller.Logger.InfoContext(c.ctx, messageOf(c.teller.Job, rest[:n]), slog.Any("writes", rest[:n]))
+		c.teller.Logger.InfoContext(c.ctx, messageOf(c.teller.Report.Job, rest[:n]), slog.Any("writes", rest[:n]))
 		rest = rest[n:]
 	}
 }
