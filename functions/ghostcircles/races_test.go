@@ -123,7 +123,7 @@ func afterPosts(f *enginetest.Function, do func()) {
 func TestAListedCommentKeepsTheCircle(t *testing.T) {
 	f := newFunction(t)
 	before := world{"users/hana": hana, "circles/c": circle(daysAgo(380), nil, daysAgo(8)), "comments/x": on("p"), "posts/p": post("c"), "posts/q": post("c"),
-		"cleanupJobs/" + jobName: enginetest.Keeping("comments/x")}
+		"cleanupJobs/all-jobs": enginetest.Keeping("comments/x")}
 	before.Write(t, f)
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{toDelete: {Planned: 1}})
@@ -133,7 +133,7 @@ func TestAListedCommentKeepsTheCircle(t *testing.T) {
 	if said := fmt.Sprint(f.Warnings(t)["circles/c"]); !strings.Contains(said, "left half done") {
 		t.Errorf("the log says %s", said)
 	}
-	f.Delete(t, "cleanupJobs/"+jobName)
+	f.Delete(t, "cleanupJobs/all-jobs")
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toFinish, 1))
 	enginetest.Want(t, "circles", 0, len(f.IDs(t, "circles")))
 }
