@@ -5,16 +5,18 @@ import (
 	"errors"
 	"net/http"
 	"path"
+	"slices"
 	"sync"
-	"time"
+	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -25,16 +27,16 @@ type Process struct {
 
 	mu   sync.Mutex
 	dead bool
-	open map[string]func() error // rolls an open transaction back, by the transaction's id
+	open map[string]string // databases of open transactions, by the transaction's id
 }
 
-func (s *Steps) newProcess() *Process { return &Process{steps: s, open: map[string]func() error{}} }
+func (s *Steps) newProcess() *Process { return &Process{steps: s, open: map[string]string{}} }
 
 // Run gives a function a process of its own. Call it before the function.
 func (s *Steps) Run(f *engine.Function) *Process {
 	p := s.newProcess()
-	f.Hooks.Dial = append(f.Hooks.Dial, p.dial()...)
-	f.Hooks.DialTasks = append(f.Hooks.DialTasks, grpc.WithChainUnaryInterceptor(p.unary(Tasks)))
+	f.Hooks.Dial = append(f.Hooks.Dial, p.dial(Firestore)...)
+	f.Hooks.DialTasks = append(f.Hooks.DialTasks, p.dial(Tasks)...)
 	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return transport{p, base} }
 	f.Hooks.Accounts = func(base accounts.API) accounts.API { return accounts.Wrap(base, p.authentication) }
 	return p
@@ -43,27 +45,31 @@ func (s *Steps) Run(f *engine.Function) *Process {
 // Undo gives an undo a process of its own. Call it before the project is opened.
 func (s *Steps) Undo(h *restore.Hooks) *Process {
 	p := s.newProcess()
-	h.Dial = append(h.Dial, p.dial()...)
+	h.Dial = append(h.Dial, p.dial(Firestore)...)
 	h.Transport = func(base http.RoundTripper) http.RoundTripper { return transport{p, base} }
 	h.Accounts = func(base accounts.API) accounts.API { return accounts.Wrap(base, p.authentication) }
 	return p
 }
 
-func (p *Process) dial() []grpc.DialOption {
-	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(p.unary(Firestore)), grpc.WithChainStreamInterceptor(p.stream)}
+func (p *Process) dial(service Service) []grpc.DialOption {
+	return wire.DialOptions(func(_ context.Context, method string) wire.Request {
+		return &request{process: p, service: service, method: path.Base(method)}
+	})
 }
 
 // End rolls back the transactions that the process has left open, when its function or undo has returned. Firestore does so by
 // itself for a transaction that is idle for 60 s; its emulator keeps the locks.
-func (p *Process) End() error {
+func (p *Process) End(t *testing.T, project *backendstest.Project) {
+	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var failed []error
-	for _, rollback := range p.open {
-		failed = append(failed, rollback())
+	for id, database := range p.open {
+		rollback := &firestorepb.RollbackRequest{Database: database, Transaction: []byte(id)}
+		if err := project.RawFirestore(t).Rollback(backendstest.AsOwner(context.Background()), rollback); err != nil {
+			t.Errorf("roll back what a process left open: %v", err)
+		}
 	}
 	clear(p.open)
-	return errors.Join(failed...)
 }
 
 // Dead reports whether the fault has ended the process.
@@ -79,21 +85,22 @@ func (p *Process) die() {
 	p.dead = true
 }
 
-// call counts a call and sends it, unless a fault prevents that. send sends it; fail returns the error that the caller gets for a
-// fault.
-func (p *Process) call(c Call, send func() error, fail func(Fault) error) error {
+// before counts a call that is about to be sent, and returns its fault, nil if it has none. An error says that nobody is left to
+// send it.
+func (p *Process) before(c Call) (*Fault, error) {
 	if p.Dead() {
-		return errDead
+		return nil, errDead
 	}
 	fault := p.steps.next(c)
-	if fault != nil && !fault.sent {
-		if fault.dies {
-			p.die()
-			return errDead
-		}
-		return fail(*fault)
+	if fault != nil && fault.dies && !fault.sent {
+		p.die()
+		return nil, errDead
 	}
-	err := send()
+	return fault, nil
+}
+
+// after returns the error that the caller of a call gets. err is that of the call; fail returns that of a fault.
+func (p *Process) after(fault *Fault, err error, fail func(Fault) error) error {
 	if fault != nil && fault.dies {
 		p.die()
 	}
@@ -106,108 +113,74 @@ func (p *Process) call(c Call, send func() error, fail func(Fault) error) error 
 	return err
 }
 
-func (p *Process) unary(service Service) grpc.UnaryClientInterceptor {
-	return func(
-		ctx context.Context, method string, req, reply any,
-		cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption,
-	) error {
-		send := func() error {
-			err := invoke(ctx, method, req, reply, cc, opts...)
-			p.follow(req, reply, err, func(rollback *firestorepb.RollbackRequest) error {
-				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-				defer cancel()
-				return invoke(ctx, firestorepb.Firestore_Rollback_FullMethodName, rollback, &emptypb.Empty{}, cc, opts...)
-			})
-			return err
-		}
-		c := Call{Service: service, Method: path.Base(method), Targets: targetsOf(req)}
-		err := p.call(c, send, Fault.grpcError)
-		if errors.Is(err, errDead) {
-			return status.Error(codes.Unknown, err.Error()) // a code that nothing repeats
-		}
+// call counts a call and sends it, unless a fault prevents that.
+func (p *Process) call(c Call, send func() error, fail func(Fault) error) error {
+	fault, err := p.before(c)
+	switch {
+	case err != nil:
 		return err
+	case fault != nil && !fault.sent:
+		return fail(*fault)
 	}
+	return p.after(fault, send(), fail)
+}
+
+// request is a call by gRPC.
+type request struct {
+	process *Process
+	service Service
+	method  string
+	sent    any
+	fault   *Fault
+	arrived bool // the first message of the answer, before it is cut off
+}
+
+// streamed reports whether the call is a read whose answer comes in several messages. It has no effect but the locks that it takes in
+// a transaction, so one that must fail is sent all the same: like any other, it fails where the answer is read.
+func (r *request) streamed() bool {
+	return slices.Contains([]string{"RunQuery", "RunAggregationQuery", "BatchGetDocuments"}, r.method)
+}
+
+// Send implements [wire.Request].
+func (r *request) Send(message any) (err error) {
+	r.sent = message
+	r.fault, err = r.process.before(Call{Service: r.service, Method: r.method, Streamed: r.streamed(), Targets: targetsOf(message)})
+	if err == nil && r.fault != nil && !r.fault.sent && !r.streamed() {
+		return r.fault.grpcError()
+	}
+	return final(err)
+}
+
+// Receive implements [wire.Request].
+func (r *request) Receive(answer any, err error) error {
+	if r.fault != nil && r.fault.cut && !r.arrived && err == nil {
+		r.arrived = true
+		return nil
+	}
+	if err == nil {
+		r.process.follow(r.sent, answer)
+	}
+	return final(r.process.after(r.fault, err, Fault.grpcError))
+}
+
+// final gives the error of a dead process's call a code that nothing repeats.
+func final(err error) error {
+	if errors.Is(err, errDead) {
+		return status.Error(codes.Unknown, err.Error())
+	}
+	return err
 }
 
 // follow records which transactions are open.
-func (p *Process) follow(req, reply any, err error, rollback func(*firestorepb.RollbackRequest) error) {
-	if err != nil {
-		return
-	}
+func (p *Process) follow(sent, answer any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch req := req.(type) {
+	switch sent := sent.(type) {
 	case *firestorepb.BeginTransactionRequest:
-		id := reply.(*firestorepb.BeginTransactionResponse).GetTransaction()
-		p.open[string(id)] = func() error {
-			return rollback(&firestorepb.RollbackRequest{Database: req.GetDatabase(), Transaction: id})
-		}
+		p.open[string(answer.(*firestorepb.BeginTransactionResponse).GetTransaction())] = sent.GetDatabase()
 	case *firestorepb.CommitRequest:
-		delete(p.open, string(req.GetTransaction()))
+		delete(p.open, string(sent.GetTransaction()))
 	case *firestorepb.RollbackRequest:
-		delete(p.open, string(req.GetTransaction()))
+		delete(p.open, string(sent.GetTransaction()))
 	}
-}
-
-// stream counts a streamed read. The stream is opened when its request is sent, because one that must fail is never opened.
-func (p *Process) stream(
-	ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption,
-) (grpc.ClientStream, error) {
-	return &read{process: p, method: path.Base(method), open: func() (grpc.ClientStream, error) {
-		return stream(ctx, desc, cc, method, opts...)
-	}}, nil
-}
-
-// read is a streamed read. It has no effect except the locks that it takes in a transaction.
-type read struct {
-	grpc.ClientStream // nil before it is opened
-	process           *Process
-	method            string
-	open              func() (grpc.ClientStream, error)
-	failure           error // the error that the caller gets when it reads
-	cut               bool  // before that error, the caller receives one message
-}
-
-// SendMsg opens the stream and sends the request.
-func (r *read) SendMsg(m any) error {
-	c := Call{Service: Firestore, Method: r.method, Streamed: true, Targets: targetsOf(m)}
-	r.failure = r.process.call(c, func() (err error) {
-		if r.ClientStream, err = r.open(); err != nil {
-			return err
-		}
-		return r.ClientStream.SendMsg(m)
-	}, func(f Fault) error {
-		r.cut = f.cut
-		return f.grpcError()
-	})
-	return nil
-}
-
-// CloseSend says that there is no further request.
-func (r *read) CloseSend() error {
-	if r.ClientStream == nil {
-		return nil
-	}
-	return r.ClientStream.CloseSend()
-}
-
-// RecvMsg receives a message.
-func (r *read) RecvMsg(m any) error {
-	if r.cut && r.ClientStream != nil {
-		r.cut = false
-		if r.ClientStream.RecvMsg(m) == nil {
-			return nil
-		}
-	}
-	if r.failure != nil && r.ClientStream != nil {
-		for r.ClientStream.RecvMsg(m) == nil { // it takes effect, and nobody knows
-		}
-	}
-	switch {
-	case errors.Is(r.failure, errDead) || r.process.Dead():
-		return status.Error(codes.Unknown, errDead.Error()) // a code that nothing repeats
-	case r.failure != nil:
-		return r.failure
-	}
-	return r.ClientStream.RecvMsg(m)
 }

@@ -218,9 +218,7 @@ func (s *started) serving(ctx context.Context, t *testing.T, steps *Steps, call 
 		}
 	})
 	call(ctx)
-	if err := s.process.End(); err != nil {
-		t.Errorf("roll back what a process left open: %v", err)
-	}
+	s.process.End(t, s.Project)
 }
 
 // run runs the job once and delivers the tasks that are there. It returns the report of the run.

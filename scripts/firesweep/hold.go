@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -62,7 +64,7 @@ func (a *app) holdCommand() *cobra.Command {
 		Use:   "hold [JOB...]",
 		Short: "Make jobs do nothing, or keep something; list what is held",
 		Long: `Make jobs do nothing until 'firesweep resume', wherever they run, or with --keep
-make all jobs keep something; without names and flags, list what is held and kept.
+make all jobs keep something. Alone, it lists what is held and kept.
 --all and --keep are for every job of the database, also for those to come.
 
 PATH is a document, with all below it, a file, a folder or a collection with a
@@ -115,6 +117,9 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 	}
 	if len(f.keep) > 0 {
 		for _, path := range f.keep {
+			if err := a.mustBeThere(c.Context(), path); err != nil {
+				return err
+			}
 			h.Keep = append(h.Keep, keptItem{Kept: jobstate.Kept{Path: path, At: a.clock().UTC(), By: who(), Why: f.because}})
 		}
 		return a.change(c, f.yes, nil, h, "Have all jobs keep this", func(p restore.Project, _ *heldJob) error {
@@ -146,6 +151,31 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 	return a.change(c, f.yes, names, h, question, steps...)
 }
 
+// mustBeThere refuses a path where no database has a document, and none below it. Of files, folders and accounts, nothing is
+// looked up.
+func (a *app) mustBeThere(ctx context.Context, path string) error {
+	ref, err := documents.RefOf(path)
+	if err != nil { // it is no document's
+		return nil
+	}
+	there := false
+	err = a.eachDatabase(ctx, func(p restore.Project, _ string) error {
+		_, found, err := p.DB.Get(ctx, path)
+		if err != nil || found {
+			there = there || found
+			return err
+		}
+		below, err := p.DB.Collections(ctx, ref)
+		there = there || len(below) > 0
+		return err
+	})
+	if err == nil && !there {
+		err = wrongUse("--keep: there is no document %s: a file is gs://%s/%s, a folder or a collection ends with a slash",
+			path, cmp.Or(a.getenv("STORAGE_BUCKET"), "BUCKET"), path)
+	}
+	return err
+}
+
 func (a *app) resumeCommand() *cobra.Command {
 	var f holdFlags
 	c := &cobra.Command{
@@ -155,8 +185,10 @@ func (a *app) resumeCommand() *cobra.Command {
 what they keep; correct the rule or the data first.
 
 JOB and PATH are as 'firesweep hold' lists them: all-jobs takes back hold --all,
-new-jobs that an undo holds jobs which it did not know; a run's whole id is all
-that undoing a part of it has jobs keep. Your credentials need roles/datastore.user.`,
+new-jobs that an undo holds jobs which it did not know; a run's whole id is
+all that undoing a part of it has jobs keep.
+
+Your credentials need roles/datastore.user.`,
 		Example: `  firesweep resume cleanupReports
   firesweep resume --all
   firesweep resume --keep users/abc --keep 'account abc'`,

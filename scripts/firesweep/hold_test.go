@@ -57,7 +57,7 @@ func TestHoldAndResume(t *testing.T) {
 	wantParts(t, out, "cleanupReports  (default)")
 	wantParts(t, errs, `firesweep hold --yes --because 'it'\''s \x1b[2J wrong' cleanupreports`)
 	o.screen.in, o.in = true, "n\n"
-	_, errs = o.ends(t, exitFailed, args...)
+	_, errs = o.ends(t, exitWrongUse, args...)
 	wantParts(t, errs, "Hold 1 job in "+o.ID+" on emulators? (y/N) ", "nothing was changed")
 	want(t, "held", 0, len(o.held(t)))
 	o.in = "y\n"
@@ -73,7 +73,7 @@ func TestHoldAndResume(t *testing.T) {
 	const held, wayOut = `held since 2026-01-10 15:00 UTC by `, "firesweep resume cleanupReports"
 	wantParts(t, oneLine(o.well(t, "hold")), "since 2026-01-10 15:00 UTC by ", `, because "it's \x1b[2J wrong"`, "firesweep resume JOB")
 	wantParts(t, oneLine(o.well(t, "runs", "cleanupReports")), held, wayOut, "skipped")
-	wantParts(t, oneLine(o.well(t, "show", rep.RunID)), "The job is "+held, wayOut, "the job is held")
+	wantParts(t, oneLine(o.well(t, "show", rep.RunID)), "The job is "+held, wayOut, "because the job is held")
 	wantParts(t, oneLine(o.well(t, "doctor", "cleanupReports")), "warning: cleanupReports: It is "+held, wayOut)
 	out = o.well(t, "plan", "cleanupReports")
 	wantParts(t, oneLine(out), "cleanupReports: 2 due", "warning: held since", wayOut)
@@ -84,7 +84,7 @@ func TestHoldAndResume(t *testing.T) {
 	want(t, "asked", "", errs)
 	o.screen.in = false
 	out, _ = o.ends(t, exitFailed, "run", "--yes", "--confirm", o.ID, "cleanupReports")
-	wantParts(t, oneLine(out), "cleanupReports: skipped", "the job is held: firesweep runs cleanupReports")
+	wantParts(t, oneLine(out), "cleanupReports: skipped", "because the job is held: firesweep runs cleanupReports")
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
 
 	o.refuses(t, exitFailed, "nobody holds cleanExpiredComped by itself: see firesweep hold", "resume", "--yes", "cleanExpiredComped")
@@ -222,7 +222,7 @@ func TestListOfMuchThatIsKept(t *testing.T) {
 	o := newOperator(t)
 	args := []string{"hold", "--yes", "--because", "an appeal"}
 	for n := range listed + 2 {
-		args = append(args, "--keep", fmt.Sprintf("reports/r%02d", n))
+		args = append(args, "--keep", fmt.Sprintf("reports/r%02d/", n))
 	}
 	o.well(t, args...)
 	out := o.well(t, "hold")

@@ -105,23 +105,20 @@ func sameReason(items []report.Planned) string {
 	return items[0].Reason
 }
 
-// ifAny says of a thing that a plan counts because the rule leads there, without a look whether there is one.
-var ifAny = map[string]string{"account": "account, if there is one", "folder of files": "folder of files, if there is one"}
-
 // with says what a plan deletes and changes along with an item; "" if nothing.
 func with(item report.Planned) string {
-	did := map[string]tally{}
-	for what, n := range item.With {
+	of := map[string][]string{} // by verb, such as "2 documents of posts"
+	for _, what := range mostFirst(item.With) {
 		verb, kind, _ := strings.Cut(what, " ")
-		if did[verb] == nil {
-			did[verb] = tally{}
+		if kind == "account" || kind == "folder of files" { // nobody looked whether there is one
+			kind += " if any"
 		}
-		did[verb][cmp.Or(ifAny[kind], kind)] = n
+		of[verb] = append(of[verb], plural(item.With[what], kind))
 	}
 	var words []string
-	for _, of := range []struct{ verb, says string }{{"delete", "with "}, {"write", "writes "}, {"queue", "queues "}} {
-		if n := did[of.verb].words(); n != "" {
-			words = append(words, of.says+n)
+	for _, verb := range []struct{ is, says string }{{"delete", "with "}, {"write", "writes "}, {"queue", "queues "}} {
+		if of[verb.is] != nil {
+			words = append(words, verb.says+strings.Join(of[verb.is], ", "))
 		}
 	}
 	if item.More {
@@ -129,21 +126,6 @@ func with(item report.Planned) string {
 	}
 	if item.Kept != "" {
 		words = append(words, "but not done: "+item.Kept)
-	}
-	return strings.Join(words, ", ")
-}
-
-// tally counts things by kinds, such as "document of posts".
-type tally map[string]int
-
-// add counts a document by its path, an object by gs://bucket/name, or an "account UID".
-func (t tally) add(target string) { t[report.KindOf(target)]++ }
-
-// words says how many things of each kind there are, such as "2 documents of posts, 1 file"; "" if there are none.
-func (t tally) words() string {
-	var words []string
-	for _, kind := range mostFirst(t) {
-		words = append(words, plural(t[kind], kind))
 	}
 	return strings.Join(words, ", ")
 }

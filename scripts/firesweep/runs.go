@@ -233,7 +233,8 @@ func (p *printer) standing(s standing) {
 		p.runs(s.Runs)
 	}
 	if s.Month.Runs > 0 {
-		p.Say(faint, 2, 2, "%s: %s, which used %s", s.Month.Of, plural(s.Month.Runs, "run"), used(s.Month.Usage))
+		p.Say(faint, 2, 2, "%s: %s, skipped ones apart, which used %s", s.Month.Of, plural(s.Month.Runs, "run"),
+			used(s.Month.Usage))
 	}
 	p.Line("")
 }

@@ -21,8 +21,7 @@ type Planner struct {
 
 	Checkpoint string // where an earlier run ran out of time, as given to [Plan.SaveCheckpoint]; empty: start from the beginning
 
-	// Told are the warnings in the report of the job's last run: what it told about the rule.
-	Told []string
+	LastWarnings []string // in the report of the job's last run
 
 	// Cuts is where the job's last listings of objects may be cut ([objects.Cutter]), and in the end those of this plan.
 	Cuts []string

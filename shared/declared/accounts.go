@@ -38,7 +38,7 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 		if err == nil {
 			err = keepers.considered(ctx, p, found)
 		}
-		if err == nil && !told && (found.Due > 0 || len(p.Told) > 0) {
+		if err == nil && !told && (found.Due > 0 || len(p.LastWarnings) > 0) {
 			told, err = true, unfound(ctx, p, c.Rule)
 		}
 		if err != nil {

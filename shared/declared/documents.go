@@ -90,7 +90,7 @@ func (g *planning) sweep(ctx context.Context) error {
 		if err == nil {
 			err = g.keepers.report(ctx, g.Planner)
 		}
-		if err == nil && !g.told && g.Deletes() && (g.Planned() > g.cleared || len(g.Told) > 0) {
+		if err == nil && !g.told && g.Deletes() && (g.Planned() > g.cleared || len(g.LastWarnings) > 0) {
 			g.told, err = true, unfound(ctx, g.Planner, g.Rule)
 		}
 		if err != nil {

@@ -28,7 +28,7 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
 	isNew := false
 	for _, text := range all {
 		p.Warn(ctx, text)
-		isNew = isNew || !slices.Contains(p.Told, text)
+		isNew = isNew || !slices.Contains(p.LastWarnings, text)
 	}
 	if isNew {
 		p.Count(cleanup.Count{Collection: r.Source(), Why: strings.Join(all, "; ") +

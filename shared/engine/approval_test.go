@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -142,7 +143,7 @@ func TestAForgedPlan(t *testing.T) {
 func TestAnApprovedPlanModel(t *testing.T) {
 	t.Parallel()
 	f := boxFunction(t)
-	rapid.Check(t, func(r *rapid.T) {
+	round := func(r *rapid.T) {
 		for _, collection := range []string{"boxes", "things"} {
 			for _, id := range ids(t, f, collection) {
 				f.Delete(t, collection+"/"+id)
@@ -209,6 +210,11 @@ func TestAnApprovedPlanModel(t *testing.T) {
 			if box["state"] == "old" {
 				r.Fatalf("box %s is left without a plan", id)
 			}
+		}
+	}
+	modeltest.Check(t, func(r *rapid.T) {
+		for range 40 {
+			round(r)
 		}
 	})
 }

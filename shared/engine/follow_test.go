@@ -113,29 +113,6 @@ func TestObjectsThatChangeBetweenLookAndDeletion(t *testing.T) {
 	}
 }
 
-// TestPreconditionFailsForNoReason: an object that is as it was found is tried again, for nothing keeps it.
-func TestPreconditionFailsForNoReason(t *testing.T) {
-	t.Parallel()
-	for kind, objects := range map[string][]any{"by name": {"p1/a"}, "in a folder": {"p1/"}} {
-		f := ruleFunction(t, ruleJob("albums", albums))
-		f.Put(t, "p1/a", nil, []byte("x"))
-		f.Set(t, "albums/p1", map[string]any{"objects": objects})
-		tries := 0
-		onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
-			if r.Method != http.MethodDelete {
-				return send()
-			}
-			if tries++; tries > 1 {
-				return send()
-			}
-			return &http.Response{StatusCode: http.StatusPreconditionFailed, Body: http.NoBody, Request: r}, nil
-		})
-		enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete album", 1))
-		enginetest.Want(t, "objects "+kind, 0, len(f.Objects(t)))
-		enginetest.Want(t, "tries "+kind, 2, tries)
-	}
-}
-
 // TestObjectsThatChangeBetweenRuns are judged by the next run as they are by then.
 func TestObjectsThatChangeBetweenRuns(t *testing.T) {
 	f := ruleFunction(t, ruleJob("albums", albums))

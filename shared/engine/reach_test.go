@@ -22,7 +22,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -181,27 +180,6 @@ func TestReplayCountsAndShows(t *testing.T) {
 	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
 	enginetest.Want(t, "boxes", 0, len(ids(t, f, "boxes")))
 	enginetest.Want(t, "accounts", 0, len(f.Accounts(t)))
-}
-
-// TestReplayIsTakenBack: what a run deletes because an entry says so is in that run's own undo log, whoever wrote the entry.
-func TestReplayIsTakenBack(t *testing.T) {
-	f := reachFunction(t)
-	if !f.EmbeddedStorage() {
-		t.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back")
-	}
-	all := []string{"crates/gone/a", "crates/gone/b", "files/a"}
-	for _, name := range all {
-		f.Put(t, name, nil, []byte("x"))
-	}
-	f.SignUp(t, "p1")
-	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/"), enginetest.StepOf("box", "boxes/gone", false, "", "files/a"),
-		enginetest.AccountOf("person", "people/p1"))
-	rep := f.Run(t, "")
-	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("finish interrupted action", 1))
-	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
-	enginetest.Want(t, "steps", map[undo.Step]int{undo.Recreate: 4}, takeBack(t, f, rep.RunID))
-	enginetest.Want(t, "objects back", all, f.Objects(t))
-	enginetest.Want(t, "accounts back", []string{"p1"}, f.Accounts(t))
 }
 
 // TestRestoredBetweenLookAndDeletion: a document that comes back while an entry is being done keeps the files and the account that it

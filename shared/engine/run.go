@@ -13,6 +13,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/apply"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/plan"
@@ -90,7 +91,7 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 			err = p.Check(ctx)
 		}
 		if r.mayApply(ctx, p, err) {
-			r.applyAll(ctx, p)
+			r.apply(ctx, p)
 		}
 	}
 	r.release(ctx)
@@ -123,36 +124,33 @@ func (r *run) mayApply(ctx context.Context, p *plan.Planner, err error) bool {
 	return err == nil
 }
 
-// applyAll applies the plan, unless this is a preview.
-func (r *run) applyAll(ctx context.Context, p *plan.Planner) {
-	outOfTime := p.OutOfTime
+// apply applies the plan, unless this is a preview, and sets where the next run begins.
+func (r *run) apply(ctx context.Context, p *plan.Planner) {
+	var undone []documents.Ref
+	r.unfinished = p.OutOfTime
 	if !r.Report.DryRun {
-		outOfTime = !r.apply(ctx, p) || outOfTime
-		err := r.applier.Log.Close(ctx, r.applier.Own)
-		switch {
+		if r.hooks.BeforeApply != nil {
+			r.hooks.BeforeApply()
+		}
+		var begun int
+		begun, undone = r.applier.Apply(ctx, p.Items)
+		r.checkpoint = p.CheckpointBefore(begun)
+		r.unfinished = r.unfinished || begun < len(p.Items)
+		todos := runlog.TodosOf(r.job.Name)
+		switch err := r.applier.Log.Close(ctx, r.applier.Own); {
 		case err != nil && r.job.Task != nil: // nobody but another call for this very task would look for it
-			r.Fail(ctx, runlog.TodosOf(r.job.Name), "delete what is done", err)
+			r.Fail(ctx, todos, "delete what is done", err)
 		case err != nil: // nothing is left to do of it
-			r.Logger.WarnContext(ctx, r.job.Name+" could not delete from "+runlog.TodosOf(r.job.Name)+" what is done; the next run does: "+err.Error())
+			r.Logger.WarnContext(ctx, r.job.Name+" could not delete from "+todos+" what is done; the next run does: "+err.Error())
 		}
 	}
-	if r.unfinished = outOfTime; outOfTime {
+	if r.unfinished {
 		return
 	}
 	r.checkpoint = ""
 	if p.Next != nil {
-		r.checkpoint = p.Next(r.applier.Undone())
+		r.checkpoint = p.Next(undone)
 	}
-}
-
-// apply applies what has been planned, and reports whether that was all of it. The run's checkpoint is the one to continue from.
-func (r *run) apply(ctx context.Context, p *plan.Planner) (whole bool) {
-	if r.hooks.BeforeApply != nil {
-		r.hooks.BeforeApply()
-	}
-	unfinished := r.applier.Apply(ctx, p.Items)
-	r.checkpoint = p.CheckpointBefore(unfinished)
-	return unfinished == len(p.Items)
 }
 
 // complete sets what can only be known at the end. writes is how many documents are about to be written with the

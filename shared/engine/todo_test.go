@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -31,57 +29,49 @@ func writesOf(r *firestorepb.CommitRequest) map[string]int {
 	return all
 }
 
-// TestACommitThatNothingFollows writes one document to the log, and deletes none of it. Nothing is left to do after it, however the run
-// ends. With UNDO_DAYS=0 that document is needed until the commit's answer is there: the run deletes it, and one that a killed run
-// leaves holds nothing, counts for nobody and expires.
+// TestACommitThatNothingFollows writes one document to the log. With UNDO_DAYS=0 that document is needed until the commit's answer is
+// there: the run deletes it, and one that a killed run leaves holds nothing, counts for nobody and expires.
 func TestACommitThatNothingFollows(t *testing.T) {
-	for _, days := range []string{"7", "0"} {
-		for _, killed := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s days, killed %t", days, killed), func(t *testing.T) {
-				f := fatesFunction(t, "do", "do")
-				f.Env["UNDO_DAYS"] = days
-				var commits []map[string]int
-				f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-					writes := writesOf(r)
-					if writes["set cleanupUndo"]+writes["delete cleanupUndo"]+writes["set cleanupTodo"] > 0 {
-						commits = append(commits, writes)
-					}
-					if err := send(); err != nil || !killed || writes["set cleanupUndo"] == 0 {
-						return err
-					}
-					panic("the process ends here")
-				})
-				got := f.Run(t, "")
-				if killed {
-					enginetest.Want(t, "status", report.Failed, got.Status)
-				} else {
-					enginetest.WantReport(t, got, report.Completed, enginetest.Done("do", 2))
+	for _, killed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("killed %t", killed), func(t *testing.T) {
+			f := fatesFunction(t, "do", "do")
+			f.Env["UNDO_DAYS"] = "0"
+			var commits []map[string]int
+			f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+				writes := writesOf(r)
+				if writes["set cleanupUndo"]+writes["delete cleanupUndo"]+writes["set cleanupTodo"] > 0 {
+					commits = append(commits, writes)
 				}
-				want := []map[string]int{{"set cleanupUndo": 1, "delete things": 2}}
-				if days == "0" && !killed {
-					want = append(want, map[string]int{"delete cleanupUndo": 1})
+				if err := send(); err != nil || !killed || writes["set cleanupUndo"] == 0 {
+					return err
 				}
-				enginetest.Want(t, "commits", want, commits)
-				left := f.Documents(t, runlog.DoneOf(got.RunID))
-				wantLeft := 1
-				if days == "0" && !killed {
-					wantLeft = 0
-				}
-				enginetest.Want(t, "done", wantLeft, len(left))
-				for _, done := range left {
-					if days == "0" && (done["records"] != int64(0) || done["expireAt"] == nil) {
-						t.Errorf("with UNDO_DAYS=0 there stays %v", done)
-					}
-				}
-				enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-				err := f.Restorer(t, f.Clock).Contents(t.Context(), got.RunID, func(int, int, []undo.Record) error { return nil })
-				if wantErr := map[string]error{"0": restore.ErrNoLog}[days]; !errors.Is(err, wantErr) {
-					t.Errorf("contents: %v, want %v", err, wantErr)
-				}
-				killed = false
-				enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
+				panic("the process ends here")
 			})
-		}
+			got := f.Run(t, "")
+			want := []map[string]int{{"set cleanupUndo": 1, "delete things": 2}}
+			left := f.Documents(t, runlog.DoneOf(got.RunID))
+			if killed {
+				enginetest.Want(t, "status", report.Failed, got.Status)
+				enginetest.Want(t, "done", 1, len(left))
+			} else {
+				want = append(want, map[string]int{"delete cleanupUndo": 1})
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("do", 2))
+				enginetest.Want(t, "done", 0, len(left))
+			}
+			enginetest.Want(t, "commits", want, commits)
+			for _, done := range left {
+				if done["records"] != int64(0) || done["expireAt"] == nil {
+					t.Errorf("there stays %v", done)
+				}
+			}
+			enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+			err := f.Restorer(t, f.Clock).Contents(t.Context(), got.RunID, func(int, int, []undo.Record) error { return nil })
+			if !errors.Is(err, restore.ErrNoLog) {
+				t.Errorf("contents: %v", err)
+			}
+			killed = false
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
+		})
 	}
 }
 
@@ -113,24 +103,5 @@ func TestWhatWasLeftCountsForTheLimit(t *testing.T) {
 		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{
 			"finish interrupted action": {Planned: 1, Done: 1}, "delete box": {Planned: 2, Done: 2}})
 	}
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-}
-
-// TestDoneTodoOfACommitThatIsRefused: a commit takes along the end of a Todo that is done. If it is refused, the Todo goes nevertheless.
-func TestDoneTodoOfACommitThatIsRefused(t *testing.T) {
-	f := ruleFunction(t, ruleJob("things", filed))
-	f.Set(t, "things/a", map[string]any{"left": 3})
-	took := false
-	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-		writes := writesOf(r)
-		if writes["delete cleanupTodo"] == 1 && writes["set cleanupTodo"] == 1 {
-			took = true
-			return status.Error(codes.PermissionDenied, "no role")
-		}
-		return send()
-	})
-	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"file": {Planned: 1, Failed: 1}})
-	enginetest.Want(t, "took it along", true, took)
-	enginetest.Want(t, "things", map[string]map[string]any{"a": {"left": int64(2)}}, f.Documents(t, "things"))
 	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
 }

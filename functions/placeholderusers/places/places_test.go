@@ -182,7 +182,7 @@ func TestUnwritten(t *testing.T) {
 	report := f.Run(t, "")
 	enginetest.Want(t, "in an empty database", all, got)
 	enginetest.Want(t, "warnings", 7, len(report.Warnings))
-	enginetest.Want(t, "reads", int64(3+len(all)), report.Usage.FirestoreReads) // the lease, and who holds jobs
+	enginetest.Want(t, "reads", int64(3+len(all)), report.Usage.FirestoreReads) // the lease, and what is for all jobs
 	f.Set(t, "posts/p", map[string]any{"author": map[string]any{}})
 	f.Set(t, "lists/l", map[string]any{"members": []any{}})
 	f.Set(t, "maps/m", map[string]any{"author": map[string]any{"id": f.Firestore(t).Doc("things/1")}})

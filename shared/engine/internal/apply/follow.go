@@ -123,24 +123,17 @@ func (a *Applier) doThen(ctx context.Context, all []*decide.Item) (left error) {
 const NowHeader = "Firesweep-Now"
 
 // enqueue hands over a task, if there is time. The worker's now is this run's.
-func (a *Applier) enqueue(ctx context.Context, f cleanup.FollowUp) error {
-	if err := a.Time.CheckTime(); err != nil {
-		return err
+func (a *Applier) enqueue(ctx context.Context, one []*decide.Item) {
+	f := one[0].Then
+	if one[0].Err = a.Time.CheckTime(); one[0].Err != nil {
+		return
 	}
 	t := *f.Task
 	if f.Apart > 0 {
 		t.NotBefore = a.Run.Started.Add(time.Duration(a.apart.Add(1)-1) * f.Apart)
 	}
 	t.Headers = map[string]string{NowHeader: a.Report.Now.Format(time.RFC3339Nano)}
-	return a.Tasks.Enqueue(ctx, t)
-}
-
-// worse returns the first failure; that something must stay counts less.
-func worse(a, b error) error {
-	if a == nil || b != nil && mustStay(a) {
-		return b
-	}
-	return a
+	one[0].Err = a.Tasks.Enqueue(ctx, t)
 }
 
 // mustStay reports whether something stays because Cloud Storage refuses to delete it, or because the job keeps it.

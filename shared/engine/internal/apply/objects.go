@@ -274,12 +274,14 @@ func (a *Applier) mayDelete(by *decide.Item) bool {
 	return *by.Most >= 0
 }
 
-// failed notes the failure of items to which objects belong, if it is one.
+// failed notes the failure of items to which objects belong, if it is one: of several the first, and one that must stay counts less.
 func (a *Applier) failed(all []*decide.Item, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, item := range all {
-		item.Err = worse(item.Err, err)
+		if item.Err == nil || err != nil && mustStay(item.Err) {
+			item.Err = err
+		}
 	}
 }
 

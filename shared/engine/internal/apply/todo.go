@@ -46,7 +46,11 @@ func joins(f, other cleanup.FollowUp) bool {
 }
 
 // finish does what an earlier run left to do.
-func (a *Applier) finish(ctx context.Context, item *decide.Item) error {
+func (a *Applier) finish(ctx context.Context, one []*decide.Item) {
+	one[0].Err = a.finishTodo(ctx, one[0])
+}
+
+func (a *Applier) finishTodo(ctx context.Context, item *decide.Item) error {
 	d, found, err := a.Documents.Get(ctx, item.Ref.Path())
 	switch {
 	case err != nil:

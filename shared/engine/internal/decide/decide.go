@@ -206,23 +206,20 @@ func (d *Decider) Accounts(
 		decisions[i] = rule.Judge(a, d.Run)
 	}
 	for _, k := range rule.Keepers {
-		byID := map[string]int{} // of accounts that are due
-		var ids []string
+		var ids []string // of accounts that are due
 		for i, a := range found {
 			if decisions[i].Kind != "" {
-				id := k.ID(a.UID)
-				byID[id], ids = i, append(ids, id)
+				ids = append(ids, k.ID(a.UID))
 			}
 		}
 		missing, err := d.Documents.Missing(ctx, k.Collection, ids)
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, id := range missing {
-			delete(byID, id)
-		}
-		for _, i := range byID {
-			decisions[i] = cleanup.Keep(k.Reason)
+		for i, a := range found {
+			if decisions[i].Kind != "" && !slices.Contains(missing, k.ID(a.UID)) {
+				decisions[i] = cleanup.Keep(k.Reason)
+			}
 		}
 		c := lookups[k.Collection]
 		lookups[k.Collection] = cleanup.Count{Exists: c.Exists + len(ids) - len(missing), Missing: c.Missing + len(missing)}

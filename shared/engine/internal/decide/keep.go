@@ -62,15 +62,15 @@ func (d *Decider) Keeps(i *Item) *KeptError {
 func (d *Decider) keptWith(c cleanup.Change) *KeptError {
 	var targets []string
 	for _, w := range c.Writes {
-		if path := w.Ref.Path(); !w.Sent && w.Op != documents.Create && d.Listed().Has(path) {
+		if path := w.Ref.Path(); w.Op == documents.Delete || !w.Sent && w.Op != documents.Create && d.Listed().Has(path) {
 			targets = append(targets, path)
 		}
 	}
 	for _, f := range c.Then {
 		targets = append(targets, d.TargetOf(f))
 	}
-	for _, ref := range goneWith(c) {
-		targets = append(targets, ref.Path())
+	for _, item := range c.Next {
+		targets = append(targets, item.Ref.Path())
 	}
 	for _, target := range targets {
 		if kept := d.KeptBy(target); kept != nil {
@@ -78,19 +78,6 @@ func (d *Decider) keptWith(c cleanup.Change) *KeptError {
 		}
 	}
 	return nil
-}
-
-// goneWith returns the documents that a change deletes, and those of the items that follow.
-func goneWith(c cleanup.Change) (refs []documents.Ref) {
-	for _, w := range c.Writes {
-		if w.Op == documents.Delete {
-			refs = append(refs, w.Ref)
-		}
-	}
-	for _, item := range c.Next {
-		refs = append(refs, item.Ref)
-	}
-	return refs
 }
 
 // FollowsKept returns why a follow-up is not done that would delete something on the list; nil if it would not.

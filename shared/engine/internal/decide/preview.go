@@ -6,7 +6,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/docsize"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -98,44 +97,23 @@ func (d *Decider) PreviewTodo(ctx context.Context, item *Item, then, next []*Ite
 	return err
 }
 
-// wholeAtOnce is how many whole documents, of up to 1 MiB each, one request for a preview asks for.
-const wholeAtOnce = 10
+// maxWhole is how many whole documents, of up to 1 MiB each, one request for a preview asks for.
+const maxWhole = 30
 
 // untransacted returns what rules read from as in a commit, though in no transaction.
 func (d *Decider) untransacted() *Source {
 	s := d.Source()
 	s.left = new(cleanup.MaxRoom)
-	s.first = d.few
-	return s
-}
-
-// few reads the first documents that a query finds, and no more bytes of them than a commit would.
-func (d *Decider) few(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
-	if q.Select != nil {
-		return d.Documents.First(ctx, q, from, limit)
-	}
-	if len(q.OrderBy) > 0 { // where no cursor may stand
-		found, err := d.Documents.First(ctx, q, from, min(limit, wholeAtOnce))
-		if err == nil && len(found) == wholeAtOnce && limit > wholeAtOnce {
+	s.first = func(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
+		most := limit
+		if q.Select == nil {
+			most = min(limit, maxWhole)
+		}
+		found, err := d.Documents.First(ctx, q, from, most)
+		if err == nil && len(found) == most && most < limit {
 			err = documents.ErrTooMuch
 		}
 		return found, err
 	}
-	var all []documents.Document
-	size := 0
-	q.PageSize = min(limit, wholeAtOnce)
-	for page, err := range d.Documents.Pages(ctx, q, from) {
-		if err != nil {
-			return nil, err
-		}
-		for _, doc := range page.Documents {
-			if size += docsize.Of(doc.Path, doc.Data); size > maxReadBytes && len(all) > 0 {
-				return all, documents.ErrTooMuch
-			}
-			if all = append(all, doc); len(all) == limit {
-				return all, nil
-			}
-		}
-	}
-	return all, nil
+	return s
 }

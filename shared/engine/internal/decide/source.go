@@ -170,7 +170,7 @@ const objectsAtOnce = 16
 // Objects implements [cleanup.Source].
 func (s *Source) Objects(ctx context.Context, names []string) (map[string]objects.Object, error) {
 	there := map[string]objects.Object{}
-	for _, err := range flow.Many(objectsAtOnce, len(names), func(i int) error {
+	errs := flow.Many(objectsAtOnce, len(names), func(i int) error {
 		o, found, err := s.decider.Objects.Get(ctx, names[i])
 		if found {
 			s.mu.Lock()
@@ -178,12 +178,8 @@ func (s *Source) Objects(ctx context.Context, names []string) (map[string]object
 			there[o.Name] = o
 		}
 		return err
-	}) {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return there, nil
+	})
+	return there, cmp.Or(errs...)
 }
 
 // Accounts implements [cleanup.Source].

@@ -62,7 +62,8 @@ func Make(ctx context.Context, d *decide.Decider, s jobstate.State, o Options) (
 	p := newPlanner(d, s, o, s.Begins())
 	err := p.plan(ctx)
 	if errors.Is(err, documents.ErrCursor) && p.Checkpoint != "" {
-		p.Log.WarnContext(ctx, p.Job+" cannot use the saved checkpoint and starts from the beginning: "+err.Error())
+		p.Log.WarnContext(ctx, p.Job+" starts from the beginning, because it cannot read where the last run ended (checkpoint): "+
+			err.Error())
 		p.Forget()
 		p = newPlanner(d, s, o, "")
 		err = p.plan(ctx)
@@ -86,7 +87,7 @@ func newPlanner(d *decide.Decider, s jobstate.State, o Options, from string) *Pl
 		Run: d.Run, Documents: d.Documents, Objects: d.Objects, Accounts: d.People, Log: d.Logger, Checkpoint: from, Cuts: s.Cuts, Plan: p,
 	}
 	if s.Last != nil {
-		p.Told = s.Last.Warnings
+		p.LastWarnings = s.Last.Warnings
 	}
 	return p
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/logging"
 )
 
@@ -36,9 +35,9 @@ type Teller struct {
 	mu      sync.Mutex     // guards the report while items are being done, and what follows
 	Wrote   map[string]int // documents, by operation and the collection's id, as in "delete comments"
 	invalid map[where]*invalid
-	doing   map[string]undo.Record // the items of actions that are under way, by their targets
-	told    map[string]bool        // of which of them the log has said that it was done
-	about   int                    // see [report.Progress]
+	doing   map[string]report.Planned // the items of actions that are under way, by their targets
+	told    map[string]bool           // of which of them the log has said that it was done
+	about   int                       // see [report.Progress]
 
 	Warned []string // digests of what the log warns of, or did of an earlier run
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/objects"
 )
@@ -78,16 +77,14 @@ type Writes struct {
 // Writes begins to collect what was written.
 func (t *Teller) Writes(ctx context.Context) *Writes { return &Writes{ctx: ctx, teller: t} }
 
-// Doing says that actions on some items begin, so that the line of what is written says why.
-func (t *Teller) Doing(items []undo.Record) {
+// Doing says that the action on an item begins, so that the line of what is written says why.
+func (t *Teller) Doing(item report.Planned) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.doing == nil {
-		t.doing, t.told = map[string]undo.Record{}, map[string]bool{}
+		t.doing, t.told = map[string]report.Planned{}, map[string]bool{}
 	}
-	for _, item := range items {
-		t.doing[item.Item] = item
-	}
+	t.doing[item.Target] = item
 }
 
 // Done says that the action on an item has ended, and reports whether a line of what was written has named the item.
