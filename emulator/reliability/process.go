@@ -53,7 +53,8 @@ func (s *Steps) Undo(h *restore.Hooks) *Process {
 
 func (p *Process) dial(service Service) []grpc.DialOption {
 	return wire.DialOptions(func(_ context.Context, method string) wire.Request {
-		return &request{process: p, service: service, method: path.Base(method)}
+		r := &request{process: p, service: service, method: path.Base(method)}
+		return wire.Request{Send: r.Send, Receive: r.Receive}
 	})
 }
 
