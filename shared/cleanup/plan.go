@@ -39,9 +39,9 @@ type Plan interface {
 	// failed or because they changed meanwhile: up to 1000 of them, without those that are gone.
 	Continue(checkpoint func(undone []documents.Ref) string)
 
-	// ConsiderEach judges documents by a rule, counts those that are kept and proposes the others. One that was not found has only its
-	// path. It calls then after each, in their order: for a job that has to know what became of it, or that marks its checkpoint after
-	// each, because what it does keeps no later run from finding it again.
+	// ConsiderEach judges documents by a rule, counts those that are kept and proposes the others. One that was not found has only
+	// its path. It calls then after each, in their order: for a job that has to know what became of it, or that marks its
+	// checkpoint after each, because what it does keeps no later run from finding it again.
 	ConsiderEach(ctx context.Context, rule AnyRule, found []documents.Document, then func(documents.Document) error) error
 	// ConsiderAccounts has the job's rule judge accounts and proposes those that are due, as far as its limit allows.
 	ConsiderAccounts(ctx context.Context, found []accounts.Account) (Considered, error)

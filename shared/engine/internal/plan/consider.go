@@ -139,7 +139,7 @@ func (p *Planner) preview(ctx context.Context, rule cleanup.AnyRule, items []*de
 	}
 	return errors.Join(flow.Many(previewedAtOnce, len(few), func(n int) error {
 		i := few[n]
-		if p.decider.Time.CheckTime() != nil {
+		if errors.Is(p.decider.Time.CheckTime(), cleanup.ErrOutOfTime) {
 			i.More = true
 			return nil
 		}
