@@ -71,8 +71,8 @@ type Plan interface {
 	// figures, they decide nothing, so a failed count fails nothing: the report says what was not counted. It returns at once: the
 	// counts are made while the job goes on planning, and the run waits for them before it applies anything.
 	CountNotDue(ctx context.Context, n NotDue)
-	// CountAll counts the documents that queries of one collection match, for figures of the report. It tries once: a count that
-	// takes too long takes as long again. It returns false if any fails, and the report says that the collection was not counted.
+	// CountAll counts the documents that queries of one collection match, for figures of the report. It returns false if any fails,
+	// and the report says that the collection was not counted.
 	CountAll(ctx context.Context, queries ...documents.Query) (n []int, ok bool)
 	// Warn says in the report and in the log what is doubtful about the run as a whole.
 	Warn(ctx context.Context, warning string)

@@ -30,15 +30,13 @@ type look struct {
 	counts bool // it is in no transaction
 }
 
-// Send implements [wire.Request].
-func (l *look) Send(message any) error {
+func (l *look) send(message any) error {
 	in, ok := message.(interface{ GetTransaction() []byte })
 	l.counts = ok && in.GetTransaction() == nil
 	return nil
 }
 
-// Receive implements [wire.Request].
-func (l *look) Receive(answer any, err error) error {
+func (l *look) receive(answer any, err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r, ok := answer.(*firestorepb.RunQueryResponse); ok && l.counts && r.GetDocument() != nil {
@@ -49,7 +47,10 @@ func (l *look) Receive(answer any, err error) error {
 
 func lookOn(f *enginetest.Function) *looked {
 	l := &looked{}
-	f.Hooks.Dial = append(f.Hooks.Dial, wire.DialOptions(func(context.Context, string) wire.Request { return &look{looked: l} })...)
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.DialOptions(func(context.Context, string) wire.Request {
+		of := &look{looked: l}
+		return wire.Request{Send: of.send, Receive: of.receive}
+	})...)
 	return l
 }
 

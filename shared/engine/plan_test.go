@@ -110,7 +110,7 @@ func TestPlanThatIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		cancel()
-		_, err := p.Documents.Count(ctx, documents.Query{Collection: "things"})
+		_, err := p.Documents.Count(ctx, documents.Query{Collection: "things"}, 0)
 		return err
 	}})
 	if report, err := f.Plan(ctx, engine.PlanOptions{}); !errors.Is(err, context.Canceled) {

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/time/rate"
 	"google.golang.org/api/googleapi"
 
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/harmless"
-	"github.com/firesweep/firesweep/shared/judged"
 )
 
 // ErrChanged says that an object changed after it was judged, so nothing was done to it.
-var ErrChanged = judged.ErrChanged
+var ErrChanged = documents.ErrChanged
 
 // HeldError says that Cloud Storage does not allow to delete an object at present, whoever asks. Nothing was done to it, and
 // nothing went wrong.

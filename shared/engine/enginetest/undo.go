@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
@@ -67,14 +66,6 @@ func AtTime(clock func() time.Time) []grpc.DialOption {
 		}
 		return err
 	})
-}
-
-// NeedsSoftDelete skips a test that undoes runs which delete objects if the bucket has no soft delete.
-func NeedsSoftDelete(t testing.TB, p *backendstest.Project, uses ...config.Backend) {
-	t.Helper()
-	if slices.Contains(uses, config.Storage) && !p.EmbeddedStorage() {
-		t.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back; the embedded one has")
-	}
 }
 
 // LoggedRuns returns the ids of all runs that can be undone, the latest first, so a worker's before its job's. It finds them

@@ -80,7 +80,7 @@ func (p *Planner) count(ctx context.Context, queries []documents.Query) (wait fu
 	for i, q := range queries {
 		underWay.Go(func() {
 			defer guard.Recover(&errs[i])
-			n[i], errs[i] = p.Documents.CountOnce(ctx, q)
+			n[i], errs[i] = p.Documents.Count(ctx, q, 0)
 		})
 	}
 	return func() ([]int, bool) {
