@@ -34,7 +34,8 @@ func openSDK(ctx context.Context, project string, options ...option.ClientOption
 }
 
 func newSDK(ctx context.Context, project string, base http.RoundTripper) (sdk, error) {
-	app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: project}, option.WithHTTPClient(&http.Client{Transport: once{base}}))
+	by := &http.Client{Transport: once{base}}
+	app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: project}, option.WithHTTPClient(by))
 	if err != nil {
 		return sdk{}, err
 	}
@@ -65,8 +66,8 @@ func asGoogles(err error) error {
 	return googleapi.CheckResponse(answer)
 }
 
-// once has the SDK send a deletion once: where the connection breaks or the answer is 503, it would send it again by itself, up to
-// four times, and ask nobody whether there is time. [Writer] does. So a broken connection is an answer too, and none is 503.
+// once has the SDK send a deletion once: where the connection breaks or the answer is 503, it would send it again by itself, up
+// to four times, and ask nobody whether there is time. [Writer] does. So a broken connection is an answer too, and none is 503.
 type once struct{ base http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].
@@ -81,8 +82,9 @@ func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 	case r.Context().Err() != nil:
 		return nil, r.Context().Err()
 	case err != nil:
-		text := "the answer was lost: " + err.Error()
-		return &http.Response{StatusCode: http.StatusInternalServerError, Request: r, Body: io.NopCloser(strings.NewReader(text))}, nil
+		text := io.NopCloser(strings.NewReader("the answer was lost: " + err.Error()))
+		//nolint:nilerr // the answer says so
+		return &http.Response{StatusCode: http.StatusInternalServerError, Request: r, Body: text}, nil
 	case answer.StatusCode == http.StatusServiceUnavailable:
 		answer.StatusCode = http.StatusInternalServerError
 	}

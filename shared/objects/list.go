@@ -24,9 +24,9 @@ func (n Names) hold(name string) bool {
 	return name >= n.From && (!n.After || name != n.From) && (n.Before == "" || name < n.Before)
 }
 
-// Pages lists the objects whose names begin with prefix and lie in a range, in the order of their names, page after page. It ends
-// after the last page or the first error; no page is empty. While the caller is busy with a page, the next ones are read; reading has ended when
-// Pages returns.
+// Pages lists the objects whose names begin with prefix and lie in a range, in the order of their names, page after page; none is
+// empty. It ends after the last page or the first error. While the caller is busy with a page, the next ones are read; reading
+// has ended when Pages returns.
 func (r Reader) Pages(ctx context.Context, prefix string, names Names) iter.Seq2[[]Object, error] {
 	return PagesOf(ctx, r, prefix, names, nil, func(o Object) Object { return o })
 }

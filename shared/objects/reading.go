@@ -20,11 +20,11 @@ type Texts struct {
 var separators = []string{"", "\t\r\n,;|\"'<>[]{}`", " \t\r\n,;|\"'<>[]{}`()"}
 
 // Objects returns the objects that a text refers to, of those that there are: as it is and decoded, by the first way to divide it
-// that leads to any. ok is false if nobody can tell: its ways to be decoded lead to different objects, or to too many names. It asks
-// about each name by which it may refer to one, so that whoever says of none that it is there is told all of them.
+// that leads to any. ok is false if nobody can tell: its ways to be decoded lead to different objects, or to too many names. It
+// asks about each name by which it may refer to one, so that whoever says of none that it is there is told all of them.
 //
-// Unlike [Mentioned], it knows capitals, takes nothing outside of the folder for something in it, and no file of another bucket for
-// ours: what it returns may be deleted.
+// Unlike [Mentioned], it knows capitals, takes nothing outside of the folder for something in it, and no file of another bucket
+// for ours: what it returns may be deleted.
 func (t Texts) Objects(text string, there func(name string) bool) (names []string, ok bool) {
 	if Elsewhere(text, t.Bucket) {
 		return nil, true

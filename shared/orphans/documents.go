@@ -221,7 +221,9 @@ func (c Documents) missing(ctx context.Context, r documents.Reader, found []docu
 }
 
 // planGaps plans the documents in some gaps, of which the first page is read, and returns how many are due.
-func (c Documents) planGaps(ctx context.Context, p *cleanup.Planner, q documents.Query, found []documents.Document) (due int, err error) {
+func (c Documents) planGaps(
+	ctx context.Context, p *cleanup.Planner, q documents.Query, found []documents.Document,
+) (due int, err error) {
 	for len(found) > 0 {
 		missing, err := c.missing(ctx, p.Documents, found)
 		if err != nil {
