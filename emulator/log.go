@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode"
 
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/logging"
 )
 
@@ -34,17 +34,6 @@ func (l shortLog) Write(text []byte) (int, error) {
 		return l.w.Write(text)
 	}
 	severity := strings.TrimPrefix(line.Severity+" ", "INFO ")
-	_, err := fmt.Fprintln(l.w, line.Time.Local().Format(time.TimeOnly), severity+plain(line.Message))
+	_, err := fmt.Fprintln(l.w, line.Time.Local().Format(time.TimeOnly), severity+harmless.Text(line.Message))
 	return len(text), err
-}
-
-// plain returns a text without characters that a terminal would take for a command, or that change how others look. Names and
-// reasons contain what users wrote.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsGraphic(r) {
-			return ' '
-		}
-		return r
-	}, text)
 }

@@ -325,7 +325,7 @@ func TestShortLog(t *testing.T) {
 	log.Warn("reports: kept 2, createdAt is missing or not a timestamp")
 	log.Error("a\x1b[2Jb\u202ec")
 	got := regexp.MustCompile(`\d\d:\d\d:\d\d`).ReplaceAllString(out.String(), "TIME")
-	want := "TIME testJob started\nTIME WARNING reports: kept 2, createdAt is missing or not a timestamp\nTIME ERROR a [2Jb c\n"
+	want := "TIME testJob started\nTIME WARNING reports: kept 2, createdAt is missing or not a timestamp\nTIME ERROR a\\x1b[2Jb\\u202ec\n"
 	if got != want {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // columns is how wide the demo's lines are at most.
@@ -31,7 +32,7 @@ func say(out io.Writer, indent int, format string, args ...any) {
 			if used > 0 {
 				line += " "
 			}
-			line += plain(word)
+			line += harmless.Text(word)
 			used++
 		}
 		fmt.Fprintln(out, strings.TrimRight(line, " "))

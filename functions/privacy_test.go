@@ -269,41 +269,59 @@ func wantNoSecret(
 	return done
 }
 
-// TestLimitsTellNothingThatUsersWrote: whichever limit trips because of ids that are texts of users.
+// TestLimitsTellNothingThatUsersWrote: whichever limit trips because of ids and texts of users.
 func TestLimitsTellNothingThatUsersWrote(t *testing.T) {
 	t.Parallel()
+	odd := func(i int) string {
+		return fmt.Sprintf("%s%d run once with {\"force\":true}\n\u202e ken@example.com", secret, i)
+	}
+	media := func(*testing.T) *engine.Function {
+		return functions.New(functions.Registered()["cleanupOrphanedMedia"])
+	}
+	drafts := func(more string) func(*testing.T) *engine.Function {
+		return func(t *testing.T) *engine.Function {
+			all, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(`{"rules": [{"name": "cleanupDrafts",
+				"description": "d", "schedule": "0 3 * * *", "timeZone": "UTC", "collection": "drafts", "maxDuePercent": 100,
+				"age": {"field": "at", "days": 1}, ` + more + `}]}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return engine.NewFunction(declared.Job(all[0].Name, *all[0].Rule), time.Minute, all[0].Uses())
+		}
+	}
 	for name, tt := range map[string]struct {
-		trips, env, value string
-		owners            bool // there are some
+		trips string
+		job   func(*testing.T) *engine.Function
+		env   map[string]string
+		empty bool // the collections of owners
 	}{
-		"number":           {"MAX_ACTIONS", "MAX_ACTIONS", "5", true},
-		"share":            {"MAX_DUE_PERCENT", "MAX_ACTIONS", "1000", true},
-		"empty collection": {"empty collection", "MAX_DUE_PERCENT", "100", false},
+		"number":                     {"MAX_ACTIONS: ", media, map[string]string{"MAX_ACTIONS": "5", "MAX_DUE_PERCENT": "100"}, false},
+		"share":                      {"MAX_DUE_PERCENT: ", media, map[string]string{"MAX_DUE_PERCENT": "50"}, false},
+		"empty collection":           {"empty collection: ", media, nil, true},
+		"a field that nobody has":    {"has draft, by which", drafts(`"unless": [{"collection": "notes", "field": "draft"}]`), nil, false},
+		"what is deleted too":        {"never found: ", drafts(`"with": [{"collection": "notes", "field": "draft"}]`), nil, false},
+		"a folder that is not there": {"never found: ", drafts(`"with": [{"objects": "drafts/**", "field": "text"}]`), nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := enginetest.New(t, functions.New(functions.Registered()["cleanupOrphanedMedia"]))
+			f := enginetest.New(t, tt.job(t))
 			f.Now = time.Now().Add(48 * time.Hour) // the objects' age cannot be chosen
-			delete(f.Env, "MAX_DUE_PERCENT")
-			f.Env[tt.env] = tt.value
-			if name == "number" {
-				f.Env["MAX_DUE_PERCENT"] = "100"
-			}
-			if tt.owners {
+			maps.Copy(f.Env, tt.env)
+			if !tt.empty {
 				f.Set(t, "posts/one", map[string]any{"userId": "u"})
 				f.Set(t, "circles/one", map[string]any{"name": "x"})
 			}
 			for i := range 30 {
-				odd := fmt.Sprintf("%s%d run once with {\"force\":true}\n\u202e ken@example.com", secret, i)
-				f.Put(t, fmt.Sprintf("posts/u/%02d.png", i), map[string]string{"postId": odd}, nil)
-				f.Set(t, fmt.Sprintf("posts/p%02d", i), map[string]any{"circleId": odd, "userId": "u"})
-				if !tt.owners {
-					f.Delete(t, fmt.Sprintf("posts/p%02d", i))
+				f.Put(t, fmt.Sprintf("posts/u/%02d.png", i), map[string]string{"postId": odd(i)}, nil)
+				if !tt.empty {
+					f.Set(t, fmt.Sprintf("posts/p%02d", i), map[string]any{"circleId": odd(i), "userId": "u"})
 				}
+				f.Set(t, "drafts/"+odd(i), map[string]any{"at": time.Now().AddDate(0, 0, -9), "text": odd(i)})
+				f.Set(t, "notes/"+odd(i), map[string]any{"text": odd(i)})
 			}
 			answer := f.Post(t, "").Body.String()
-			if !strings.Contains(answer, `"status":"aborted"`) || !strings.Contains(answer, tt.trips+": ") {
-				t.Errorf("%s did not trip: %s", tt.trips, answer)
+			if !strings.Contains(answer, `"status":"aborted"`) || !strings.Contains(answer, tt.trips) {
+				t.Errorf("%q does not trip: %s", tt.trips, answer)
 			}
 			withoutSecret(t, "the answer", answer)
 			text, err := json.Marshal(f.LogLines(t))

@@ -2,11 +2,8 @@ package functions_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"maps"
-	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,8 +21,6 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-var full = flag.Bool("full", false, "try each part of the security rules")
-
 const (
 	me       = sampledata.Me
 	stranger = sampledata.Stranger
@@ -41,25 +36,11 @@ type attempt struct {
 	after      map[string]any // nil: deletes it
 	reads      bool
 	allowed    bool
-	field      string // that it is about
 }
 
 func (a attempt) String() string {
 	who := map[string]string{me: "its user", stranger: "another user", nobody: "somebody who is not signed in"}[a.as]
 	return fmt.Sprintf("%s: %s by %s", a.collection, a.what, who)
-}
-
-// method says what it asks for, in the words of security rules.
-func (a attempt) method() string {
-	switch {
-	case a.reads:
-		return "read"
-	case a.after == nil:
-		return "delete"
-	case a.before == nil:
-		return "create"
-	}
-	return "update"
 }
 
 // attempts returns all that is tried: of each collection what an ordinary app does, and what nobody may, with each field that
@@ -72,19 +53,19 @@ func attempts(judged judged) (all []attempt) {
 			all = append(all, closed(collection)...)
 			continue
 		}
-		add := func(what, as string, before, after map[string]any, allowed bool, field string) {
+		add := func(what, as string, before, after map[string]any, allowed bool) {
 			all = append(all, attempt{
-				what: what, collection: collection, as: as, path: o.Path, before: before, after: after, allowed: allowed, field: field,
+				what: what, collection: collection, as: as, path: o.Path, before: before, after: after, allowed: allowed,
 			})
 		}
 		for _, as := range []string{me, stranger, nobody} {
-			add("create", as, nil, o.Fields, o.Creates && as == me, "")
-			add("delete", as, o.Fields, nil, o.Deletes && as == me, "")
+			add("create", as, nil, o.Fields, o.Creates && as == me)
+			add("delete", as, o.Fields, nil, o.Deletes && as == me)
 			edited := with(o.Fields, map[string]any{"harmless": "x"})
 			if o.Edits != nil {
 				edited = with(o.Fields, o.Edits)
 			}
-			add("edit", as, o.Fields, edited, o.Edits != nil && as == me, "")
+			add("edit", as, o.Fields, edited, o.Edits != nil && as == me)
 			read := attempt{what: "read", collection: collection, as: as, path: o.Path, before: o.Fields, reads: true}
 			read.allowed = as == me && collection != "reports" || as == stranger && !o.Private
 			all = append(all, read)
@@ -95,14 +76,14 @@ func attempts(judged judged) (all []attempt) {
 			}
 			bad := bad(o, field)
 			if !slices.Contains(o.Chosen, field) {
-				add("create with a "+field+" of their own", me, nil, with(o.Fields, bad), false, field)
+				add("create with a "+field+" of their own", me, nil, with(o.Fields, bad), false)
 			}
-			add("write "+field, me, o.Fields, with(o.Fields, bad), false, field)
+			add("write "+field, me, o.Fields, with(o.Fields, bad), false)
 			judgedNow := with(o.Fields, bad)
 			without := maps.Clone(judgedNow)
 			delete(without, field)
 			if field != "userId" && field != "ownerId" && field != "owner_ids" { // or it would be somebody else's document
-				add("remove "+field, me, judgedNow, without, false, field)
+				add("remove "+field, me, judgedNow, without, false)
 			}
 		}
 	}
@@ -136,7 +117,6 @@ func attempts(judged judged) (all []attempt) {
 		attempt{what: "post outside of circles", collection: "posts", as: me, path: "posts/p", after: map[string]any{"userId": me},
 			allowed: true},
 	)
-	slices.SortStableFunc(all, func(a, b attempt) int { return strings.Compare(a.collection+a.field, b.collection+b.field) })
 	return all
 }
 
@@ -180,15 +160,11 @@ type trier struct {
 	*backendstest.Project
 	client   *apiv1.Client
 	database string
-	holds    map[string]map[string]any // what documents hold of which that is known
 }
 
 func newTrier(t *testing.T) trier {
 	p := backendstest.Start(t)
-	tr := trier{
-		Project: p, client: p.RawFirestore(t), database: "projects/" + p.ID + "/databases/(default)",
-		holds: map[string]map[string]any{},
-	}
+	tr := trier{Project: p, client: p.RawFirestore(t), database: "projects/" + p.ID + "/databases/(default)"}
 	for path, fields := range map[string]map[string]any{
 		"inquiries/of-ken": {"userId": me}, "circles/there": {"ownerId": stranger}, "authDeletionRetries/banned": {"attempts": 1},
 	} {
@@ -238,17 +214,14 @@ func (tr trier) try(ctx context.Context, a attempt) (allowed bool, err error) {
 			}
 		}
 	}
-	if held, known := tr.holds[a.path]; !known || !reflect.DeepEqual(held, before) {
-		if err := tr.commit(backendstest.AsOwner(ctx), a.path, before); err != nil {
-			return false, err
-		}
-		tr.holds[a.path] = before
+	if err := tr.commit(backendstest.AsOwner(ctx), a.path, before); err != nil {
+		return false, err
 	}
 	ctx = tr.As(ctx, a.as)
 	if a.reads {
 		_, err = tr.client.GetDocument(ctx, &firestorepb.GetDocumentRequest{Name: tr.database + "/documents/" + a.path})
-	} else if err = tr.commit(ctx, a.path, after); err == nil {
-		delete(tr.holds, a.path)
+	} else {
+		err = tr.commit(ctx, a.path, after)
 	}
 	if status.Code(err) == codes.PermissionDenied {
 		return false, nil
@@ -323,166 +296,4 @@ func TestStorageRulesNameTheFolders(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestEachPartOfTheSecurityRulesCounts leaves out each name in a list, each condition and each permission of docs/firestore.rules:
-// then something is allowed or refused that should not be. Without -full it does so with every third of them.
-func TestEachPartOfTheSecurityRulesCounts(t *testing.T) {
-	t.Parallel()
-	tr, text := newTrier(t), comment.ReplaceAllString(read(t, rulesFile), "")
-	all := attempts(whatJobsJudge(t))
-	mutants := mutants(text)
-	if len(mutants) < 100 {
-		t.Errorf("only %d parts are left out", len(mutants))
-	}
-	if !*full {
-		some := mutants[:0]
-		for i := 0; i < len(mutants); i += 3 {
-			some = append(some, mutants[i])
-		}
-		mutants = some
-	}
-	for len(mutants) > 0 {
-		var together, later []mutant
-		taken := map[string]bool{}
-		for _, m := range mutants {
-			// Parts of what different collections are judged by are left out at once, which saves the emulator much reading of rules.
-			if taken[m.of] || len(together) > 0 && (m.of == "" || taken[""]) {
-				later = append(later, m)
-				continue
-			}
-			taken[m.of] = true
-			together = append(together, m)
-		}
-		mutants = later
-		if err := tr.setRules(t.Context(), apply(text, together)); err != nil {
-			t.Errorf("without %v: %v", together, err)
-			continue
-		}
-		for _, m := range together {
-			if !tr.notices(t, all, m) {
-				t.Errorf("without %s, all is allowed and refused as with it", m)
-			}
-		}
-	}
-}
-
-// notices reports whether an attempt ends otherwise than it should.
-func (tr trier) notices(t *testing.T, all []attempt, m mutant) bool {
-	concerned := slices.DeleteFunc(slices.Clone(all), func(a attempt) bool {
-		collection, _, _ := strings.Cut(a.collection, "/")
-		return m.of != "" && collection != m.of || m.permits != "" && !strings.Contains(m.permits, a.method())
-	})
-	if about := func(a attempt) bool { return a.field == m.field }; m.field != "" && slices.ContainsFunc(concerned, about) {
-		concerned = slices.DeleteFunc(concerned, func(a attempt) bool { return !about(a) })
-	}
-	for _, a := range concerned {
-		allowed, err := tr.try(t.Context(), a)
-		if err != nil {
-			t.Fatalf("without %s: %s: %v", m, a, err)
-		}
-		if allowed != a.allowed {
-			return true
-		}
-	}
-	return false
-}
-
-// mutant says what is left out of the rules.
-type mutant struct {
-	from, to  int
-	put, text string // in its place, and what it was
-	of        string // the collection whose rules it is in; "" if all
-	field     string // the field that is left out of a list
-	permits   string // what the statement permits that it is in, e.g. "read, delete"; "" if it is in none
-}
-
-func (m mutant) String() string { return fmt.Sprintf("%q in the rules of %q", m.text, m.of) }
-
-// apply returns the rules without some parts, none of which lies in another.
-func apply(text string, all []mutant) string {
-	slices.SortFunc(all, func(a, b mutant) int { return b.from - a.from })
-	for _, m := range all {
-		text = text[:m.from] + m.put + text[m.to:]
-	}
-	return lastComma.ReplaceAllString(text, "$1")
-}
-
-var (
-	block     = regexp.MustCompile(`(?m)^    match /(\w+)/`)
-	list      = regexp.MustCompile(`\[\s*'\w+'[^\]]*\]`)
-	names     = regexp.MustCompile(`'(\w+)',?`)
-	conjunct  = regexp.MustCompile(`&&|\|\|`)
-	permit    = regexp.MustCompile(`allow ([a-z, ]+): if `)
-	comment   = regexp.MustCompile(`(?m)^\s*//.*$`)
-	inAString = regexp.MustCompile(`'[^'\n]*'`)
-	lastComma = regexp.MustCompile(`,(\s*\])`)
-)
-
-// mutants returns each part that can be left out of rules without comments.
-func mutants(text string) (all []mutant) {
-	of := func(at int) (collection string) {
-		for _, m := range block.FindAllStringSubmatchIndex(text, -1) {
-			if m[0] <= at {
-				collection = text[m[2]:m[3]]
-			}
-		}
-		return collection
-	}
-	cut := func(from, to int, put string) {
-		m := mutant{from: from, to: to, put: put, text: strings.TrimSpace(text[from:to]), of: of(from)}
-		for _, p := range permit.FindAllStringSubmatchIndex(text, -1) {
-			if p[0] <= from && !strings.Contains(text[p[0]:from], ";") {
-				m.permits = text[p[2]:p[3]]
-			}
-		}
-		all = append(all, m)
-	}
-	for _, l := range list.FindAllStringIndex(text, -1) {
-		for _, m := range names.FindAllStringSubmatchIndex(text[l[0]:l[1]], -1) {
-			cut(l[0]+m[0], l[0]+m[1], "")
-			last, name := &all[len(all)-1], text[l[0]+m[2]:l[0]+m[3]]
-			switch last.of {
-			case "":
-				last.of = name // a collection of hasRules
-			default:
-				last.field = name
-			}
-		}
-	}
-	for _, m := range conjunct.FindAllStringIndex(masked(text), -1) {
-		cut(m[0], m[0]+operand(text[m[0]:]), "")
-		if text[m[0]:m[1]] == "||" {
-			left := strings.LastIndex(text[:m[0]], "return ") + len("return ")
-			cut(left, m[0], "false ")
-		}
-	}
-	for _, m := range permit.FindAllStringIndex(text, -1) {
-		cut(m[0], m[0]+strings.Index(text[m[0]:], ";")+1, "allow list: if false;") // a match must not be empty
-		cut(m[1], m[1]+operand("  "+text[m[1]:])-2, "true ")
-	}
-	return all
-}
-
-// masked returns the text with nothing in its strings.
-func masked(text string) string {
-	return inAString.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat(" ", len(s)) })
-}
-
-// operand returns how long an operator and what stands behind it are.
-func operand(text string) int {
-	depth, plain := 0, masked(text)
-	for i := 2; i < len(plain); i++ {
-		switch c := plain[i]; {
-		case c == '(' || c == '[':
-			depth++
-		case c == ')' || c == ']':
-			if depth--; depth < 0 {
-				return i
-			}
-		case depth == 0 && (c == ';' || strings.HasPrefix(plain[i:], "&&") || strings.HasPrefix(plain[i:], "||")):
-			return i
-		}
-	}
-	return len(text)
 }

@@ -3,11 +3,9 @@ package backends
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -94,63 +92,11 @@ func TestDeathOfJavaIsNoticed(t *testing.T) {
 	}
 }
 
-func TestPortsInUse(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = taken.Close() }() // it was only held
-	port := taken.Addr().(*net.TCPAddr).Port
-	for service, options := range map[string]Options{
-		"Firestore": {FirestorePort: port}, "Storage": {StoragePort: port},
-		"Authentication": {AuthPort: port}, "Cloud Tasks": {TasksPort: port},
-	} {
-		b, err := Start(context.Background(), options)
-		if err == nil {
-			t.Errorf("%s started, closed: %v", service, b.Close())
-			continue
-		}
-		want := PortsInUseError{{Service: service, Port: port}}
-		var got PortsInUseError
-		if !errors.As(err, &got) || !slices.Equal(got, want) {
-			t.Errorf("error %q, want one about %v", err, want)
-		}
-		if says := fmt.Sprintf("port %d for %s is in use", port, service); !strings.Contains(err.Error(), says) {
-			t.Errorf("error %q, want one with %q", err, says)
-		}
-	}
-	_, err = Start(context.Background(), Options{FirestorePort: port, StoragePort: port, AuthPort: port, TasksPort: port})
-	var got PortsInUseError
-	if want := (PortsInUseError{{"Firestore", port}, {"Storage", port}, {"Authentication", port},
-		{"Cloud Tasks", port}}); !errors.As(err, &got) || !slices.Equal(got, want) {
-		t.Errorf("error %q, want one about %v", err, want)
-	}
-}
-
 // clearEnvironment hides the Firebase Emulator Suite from a test that runs under it.
 func clearEnvironment(t *testing.T) {
 	t.Helper()
 	for _, key := range []string{FirestoreHost, StorageHost, FirebaseStorageHost, AuthHost, TasksHost} {
 		t.Setenv(key, "")
-	}
-}
-
-func TestGivenPorts(t *testing.T) {
-	clearEnvironment(t)
-	t.Setenv(FirestoreHost, "127.0.0.1:1") // not started for this test
-	ports := freePorts(t, 3)
-	b, err := Start(context.Background(), Options{Missing: true, StoragePort: ports[0], AuthPort: ports[1], TasksPort: ports[2]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]string{
-		FirestoreHost: "127.0.0.1:1",
-		StorageHost:   fmt.Sprintf("http://127.0.0.1:%d", ports[0]), FirebaseStorageHost: fmt.Sprintf("127.0.0.1:%d", ports[0]),
-		AuthHost: fmt.Sprintf("127.0.0.1:%d", ports[1]), TasksHost: fmt.Sprintf("127.0.0.1:%d", ports[2]),
-	}
-	same(t, "environment", want, b.Environment())
-	if err := b.Close(); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -215,6 +161,22 @@ func TestUnknownRoutesSaySo(t *testing.T) {
 		status, text := call(t, http.MethodPost, url, "{}")
 		if status != http.StatusNotImplemented || !strings.Contains(text, "POST /"+path) {
 			t.Errorf("%s: %d %s", url, status, text)
+		}
+	}
+}
+
+// TestInvalidPagesOfUsers: a page has from 1 to 1000 users, and there is no token but one that a page came with.
+func TestInvalidPagesOfUsers(t *testing.T) {
+	b := withoutFirestore(t)
+	for query, want := range map[string]int{
+		"maxResults=1": 200, "maxResults=1000": 200, "nextPageToken=page:u10": 200,
+		"maxResults=0": 400, "maxResults=1001": 400, "maxResults=x": 400, "maxResults=-1": 400,
+		"nextPageToken=u10": 400, "nextPageToken=page:": 400,
+	} {
+		status, text := call(t, http.MethodGet,
+			"http://"+b.Environment()[AuthHost]+"/identitytoolkit.googleapis.com/v1/projects/demo-a/accounts:batchGet?"+query, "")
+		if status != want {
+			t.Errorf("%s: %d %s, want %d", query, status, text, want)
 		}
 	}
 }

@@ -24,6 +24,7 @@ func TestDownload(t *testing.T) {
 		want   string // in the error; "" is success
 	}{
 		{"good", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content) }, ""},
+		{"another in the cache", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content) }, ""},
 		{"other content", func(w http.ResponseWriter, _ *http.Request) { write(t, w, "the emulatoR") }, "SHA-256"},
 		{"too long", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content+"!") }, "SHA-256"},
 		{"too short", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content[1:]) }, "SHA-256"},
@@ -42,6 +43,11 @@ func TestDownload(t *testing.T) {
 			}
 			folder := filepath.Join(t.TempDir(), "new", "folder")
 			d := download{url: server.URL, name: "x.jar", bytes: int64(len(content)), sha256: hex.EncodeToString(sum[:])}
+			if test.name == "another in the cache" { // of the right size
+				if err := os.WriteFile(touch(t, folder, d.name), []byte("the emulatoR"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
 			var told bytes.Buffer
 			path, err := d.fetch(context.Background(), folder, &told)
 			if !strings.Contains(told.String(), "downloading the Firestore emulator, once: "+server.URL) {
@@ -76,29 +82,6 @@ func TestDownload(t *testing.T) {
 				t.Errorf("the folder holds %v", left)
 			}
 		})
-	}
-}
-
-// TestDownloadChecksTheCache: a file of the right size that is another one is not run, but replaced.
-func TestDownloadChecksTheCache(t *testing.T) {
-	const content = "the emulator"
-	sum := sha256.Sum256([]byte(content))
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { write(t, w, content) }))
-	defer server.Close()
-	folder := t.TempDir()
-	d := download{url: server.URL, name: "x.jar", bytes: int64(len(content)), sha256: hex.EncodeToString(sum[:])}
-	if err := os.WriteFile(filepath.Join(folder, d.name), []byte("the emulatoR"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	path, err := d.fetch(context.Background(), folder, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != content {
-		t.Errorf("file %q, %v", got, err)
-	}
-	if err := d.verify(path); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -108,41 +107,6 @@ func endsWith(t *testing.T, command goTest, emulator int) {
 	eventually(t, "the emulator is gone", func() bool { return gone(emulator) })
 }
 
-func TestSharedFirestoreIsStartedOnce(t *testing.T) {
-	starts := javaAnswersAsFirestore(t, "")
-	command := aGoTest(t)
-	var all sync.WaitGroup
-	got := make([]*firestoreEmulator, 8)
-	for i := range got {
-		all.Go(func() {
-			var err error
-			if got[i], err = share(command); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	if t.Failed() {
-		return
-	}
-	for _, e := range got {
-		if e.address != got[0].address || e.process.PID != got[0].process.PID {
-			t.Errorf("%s of process %d and %s of %d", e.address, e.process.PID, got[0].address, got[0].process.PID)
-		}
-	}
-	if all := started(t, starts); len(all) != 1 {
-		t.Errorf("emulators %v were started, want one", all)
-	}
-	other := mustShare(t, aGoTest(t))
-	if other.address == got[0].address {
-		t.Error("two go tests share an emulator")
-	}
-	endsWith(t, command, got[0].process.PID)
-	if gone(other.process.PID) {
-		t.Error("the other go test's emulator has ended as well")
-	}
-}
-
 func TestSharedFirestoreThatDied(t *testing.T) {
 	javaAnswersAsFirestore(t, "echo the last words")
 	command := aGoTest(t)
@@ -161,16 +125,6 @@ func TestSharedFirestoreThatDied(t *testing.T) {
 		t.Error("the dead one is used")
 	}
 	endsWith(t, command, next.process.PID)
-}
-
-func TestSharedFirestoreThatDoesNotStart(t *testing.T) {
-	fakeJava(t, "echo 'the reason'; exit 5")
-	command := aGoTest(t)
-	for range 2 { // the second one is not misled by the first
-		if _, err := share(command); err == nil || !strings.Contains(err.Error(), "the reason") {
-			t.Errorf("error %v", err)
-		}
-	}
 }
 
 // goScript stands in the place of the command go. It runs a test process that is killed while its emulator starts, two that

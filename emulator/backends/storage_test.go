@@ -1,11 +1,9 @@
 package backends
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 )
 
 // What clients of Cloud Storage see is tested in backendstest. This is what only the server in this process has.
@@ -87,42 +85,4 @@ func TestInvalidStorageRequests(t *testing.T) {
 			t.Errorf("%s %.80s: %d, want %d: %s", test.method, test.path, status, test.want, text)
 		}
 	}
-}
-
-// TestPutAgeAndClear: an object that is stored without a request is like an uploaded one; what is made older keeps its generation.
-func TestPutAgeAndClear(t *testing.T) {
-	server := newStorage()
-	put := func(bucket, name string, metadata map[string]string) {
-		t.Helper()
-		if err := server.Put(bucket, name, metadata); err != nil {
-			t.Fatal(err)
-		}
-	}
-	shown := func(name string) resource { return server.bucket("b").all(name, live)[0].resource("") }
-	put("b", "old", map[string]string{"postId": "p1"})
-	was := shown("old")
-	same(t, "stored", []any{resource{"postId": "p1"}, "1", "application/octet-stream", "0"},
-		[]any{was["metadata"], was["metageneration"], was["contentType"], was["size"]})
-	server.Age("b", 48*time.Hour)
-	put("b", "young", nil)
-	put("other", "old", nil)
-	is := shown("old")
-	for _, field := range []string{"timeCreated", "updated"} {
-		before, err1 := time.Parse(time.RFC3339Nano, fmt.Sprint(was[field]))
-		after, err2 := time.Parse(time.RFC3339Nano, fmt.Sprint(is[field]))
-		if err1 != nil || err2 != nil || before.Sub(after) != 48*time.Hour {
-			t.Errorf("%s: %v, and was %v", field, is[field], was[field])
-		}
-	}
-	same(t, "generation", was["generation"], is["generation"])
-	if shown("young")["timeCreated"].(string) <= was["timeCreated"].(string) {
-		t.Error("what is stored later is old")
-	}
-	for _, name := range []string{"", "a\n", ".."} {
-		if err := server.Put("b", name, nil); err == nil {
-			t.Errorf("an object can be called %q", name)
-		}
-	}
-	server.Clear("other")
-	same(t, "left in each", []int{2, 0}, []int{len(server.bucket("b").generations), len(server.bucket("other").generations)})
 }

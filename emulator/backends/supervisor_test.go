@@ -154,15 +154,3 @@ func TestChildEndsWithItsParent(t *testing.T) {
 		})
 	}
 }
-
-func TestStopWaitsForTheEndAndMayBeRepeated(t *testing.T) {
-	p, err := process.Start("sleep", "600")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.Stop()
-	if !gone(p.PID) {
-		t.Error("the process is still there")
-	}
-	p.Stop()
-}

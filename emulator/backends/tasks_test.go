@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -80,31 +78,6 @@ func TestDeadlineOfADelivery(t *testing.T) {
 		t.Error(err)
 	}
 	same(t, "the longest wait for another attempt", 10*time.Second, backoff(1000))
-}
-
-// TestDispatcher: a server that is not told to delivers what is due, and what comes up, until it succeeds.
-func TestDispatcher(t *testing.T) {
-	server, create := startTasks(t, false)
-	var attempts atomic.Int32
-	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if attempts.Add(1) < 3 {
-			w.WriteHeader(http.StatusInternalServerError)
-		}
-	}))
-	defer target.Close()
-	for _, request := range []*cloudtaskspb.CreateTaskRequest{
-		newRequest("later", target.URL, time.Now().Add(time.Hour)), newRequest("soon", target.URL, time.Now().Add(20*time.Millisecond)),
-	} {
-		same(t, "created", codes.OK, create(request))
-	}
-	delivered := func() bool { return len(server.Pending("")) == 1 }
-	eventually(t, "what is due is delivered", delivered)
-	same(t, "attempts", int32(3), attempts.Load())
-	same(t, "created", codes.OK, create(newRequest("now", target.URL, time.Time{})))
-	eventually(t, "what comes up is delivered", delivered)
-	if left := server.Pending("")[0].Name; !strings.HasSuffix(left, "/later") {
-		t.Errorf("left: %s", left)
-	}
 }
 
 // TestCloseEndsDeliveries that are under way. Their tasks are not done.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
-	"maps"
-	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
@@ -17,9 +15,10 @@ import (
 
 	"firebase.google.com/go/v4/auth"
 
-	"github.com/firesweep/firesweep/emulator/backends"
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -28,8 +27,8 @@ import (
 
 var write = flag.Bool("write", false, "write what the benchmarks measured to docs/contributing/performance.md")
 
-// measured is what the benchmarks measured: rows of the page's tables, by their names there.
-var measured = map[string][]string{}
+// rows are what the benchmarks measured, by the names of the page's tables.
+var rows = map[string][]string{}
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -109,7 +108,7 @@ func BenchmarkDeletions(b *testing.B) {
 					}
 					f := benchmarked(b, p, d.what, d.rule)
 					d.seed(b, f, n)
-					maps.Copy(f.Env, behind(b, p, delay))
+					behind(f, delay)
 					runtime.ReadMemStats(&used)
 					mallocs, bytes = mallocs-used.Mallocs, bytes-used.TotalAlloc
 					b.StartTimer()
@@ -133,81 +132,37 @@ func BenchmarkDeletions(b *testing.B) {
 			})
 		}
 		if direct := took[0]; direct > 0 {
-			measured["deletions"] = append(measured["deletions"], row+fmt.Sprintf(" %.1f | %.1f |", float64(took[10*time.Millisecond])/float64(direct),
+			rows["deletions"] = append(rows["deletions"], row+fmt.Sprintf(" %.1f | %.1f |", float64(took[10*time.Millisecond])/float64(direct),
 				float64(took[40*time.Millisecond])/float64(direct)))
 		}
 	}
 }
 
-// behind returns the environment of a function whose backends are behind a link on which an answer takes so much longer.
-func behind(b *testing.B, p *backendstest.Project, delay time.Duration) map[string]string {
-	b.Helper()
-	env := map[string]string{}
-	for _, name := range []string{backends.FirestoreHost, backends.StorageHost, backends.AuthHost} {
-		address := p.Environment[name]
-		scheme, host, found := strings.Cut(address, "://")
-		if !found {
-			scheme, host = "", address
-		}
-		if delay > 0 {
-			host = link(b, host, delay/2)
-		}
-		if env[name] = host; found {
-			env[name] = scheme + "://" + host
-		}
+// behind has each request of a function wait as long as an answer takes on a slow link.
+func behind(f *enginetest.Function, delay time.Duration) {
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(context.Context, string, any) error {
+		time.Sleep(delay)
+		return nil
+	})...)
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return slow{base, delay} }
+	f.Hooks.Accounts = func(base accounts.API) accounts.API {
+		return accounts.Wrap(base, func(_ string, _ []string, send func() error) error {
+			time.Sleep(delay)
+			return send()
+		})
 	}
-	b.Setenv(backends.AuthHost, env[backends.AuthHost]) // where the Admin SDK looks
-	return env
 }
 
-// link listens at an address that leads to another, and sends each way what it received a while ago.
-func link(b *testing.B, to string, delay time.Duration) (address string) {
-	b.Helper()
-	listener, err := new(net.ListenConfig).Listen(b.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			near, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			far, err := new(net.Dialer).DialContext(context.Background(), "tcp", to)
-			if err != nil {
-				_ = near.Close()
-				return
-			}
-			go late(near, far, delay)
-			go late(far, near, delay)
-		}
-	}()
-	return listener.Addr().String()
+// slow is the transport of Cloud Storage's client on a slow link.
+type slow struct {
+	base  http.RoundTripper
+	delay time.Duration
 }
 
-// late copies what comes from one connection to another, each piece a while later.
-func late(to io.WriteCloser, from io.Reader, delay time.Duration) {
-	type piece struct {
-		due  time.Time
-		data []byte
-	}
-	pieces := make(chan piece, 1024)
-	go func() {
-		defer close(pieces)
-		for {
-			data := make([]byte, 64<<10)
-			n, err := from.Read(data)
-			if pieces <- (piece{time.Now().Add(delay), data[:n]}); err != nil {
-				return
-			}
-		}
-	}()
-	for p := range pieces {
-		time.Sleep(time.Until(p.due))
-		_, _ = to.Write(p.data) // an error is that of the connection's end
-	}
-	_ = to.Close()
+// RoundTrip sends a request.
+func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	time.Sleep(s.delay)
+	return s.base.RoundTrip(r)
 }
 
 // BenchmarkPlan plans the deletion of many objects.
@@ -238,7 +193,7 @@ func BenchmarkPlan(b *testing.B) {
 			runtime.ReadMemStats(&after)
 			each[n] = b.Elapsed() / time.Duration(b.N*n)
 			all := uint64(b.N * n)
-			measured["plan"] = append(measured["plan"], fmt.Sprintf("| %d | %.1f | %d | %d |", n, float64(each[n])/float64(each[*objectCount/10]),
+			rows["plan"] = append(rows["plan"], fmt.Sprintf("| %d | %.1f | %d | %d |", n, float64(each[n])/float64(each[*objectCount/10]),
 				(after.Mallocs-before.Mallocs)/all, (after.TotalAlloc-before.TotalAlloc)/all))
 		})
 	}
@@ -255,14 +210,14 @@ func writePage() error {
 	}
 	kinds := regexp.MustCompile(`: (.+?) +([0-9.]+) times the ideal, +([0-9.-]+) % more requests than pages, +(\d+) MiB`)
 	for _, m := range kinds.FindAllStringSubmatch(string(output), -1) {
-		measured["listing"] = append(measured["listing"], fmt.Sprintf("| %s | %s | %s | %s |", m[1], m[2], m[3], m[4]))
+		rows["listing"] = append(rows["listing"], fmt.Sprintf("| %s | %s | %s | %s |", m[1], m[2], m[3], m[4]))
 	}
 	page, err := os.ReadFile(performance)
 	if err != nil {
 		return err
 	}
 	text := string(page)
-	for name, rows := range measured {
+	for name, all := range rows {
 		begin, end := "<!-- "+name+" -->\n", "<!-- end "+name+" -->"
 		before, rest, found := strings.Cut(text, begin)
 		old, after, ended := strings.Cut(rest, end)
@@ -270,7 +225,7 @@ func writePage() error {
 		if !found || !ended || len(head) < 3 {
 			return fmt.Errorf("%s has no table %s", performance, name)
 		}
-		text = before + begin + head[0] + head[1] + strings.Join(rows, "\n") + "\n" + end + after
+		text = before + begin + head[0] + head[1] + strings.Join(all, "\n") + "\n" + end + after
 	}
 	text = regexp.MustCompile(`Measured on \S+`).ReplaceAllString(text, "Measured on "+time.Now().UTC().Format(time.DateOnly)+".")
 	return os.WriteFile(performance, []byte(text), 0o644) //nolint:gosec // people read it

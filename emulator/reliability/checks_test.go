@@ -70,7 +70,7 @@ func expect(t *testing.T, s subject) *expected {
 			t.Error(line)
 		}
 	}
-	if !w.recover(t) {
+	if !w.recover(t, maxRuns) {
 		t.Errorf("after %d undisturbed runs something is still left to do", maxRuns)
 	}
 	if want.end = w.named(t); t.Failed() {
@@ -116,14 +116,14 @@ func neutral(value any, bucket string) any {
 // notEnded runs the job until nothing is left to do, at most so many times, and returns what is not as after undisturbed runs.
 func (w *world) notEnded(t *testing.T, want *expected, runs int) (lines []string) {
 	t.Helper()
-	if !w.recoverIn(t, runs) {
+	if !w.recover(t, runs) {
 		lines = append(lines, fmt.Sprintf("after %d runs something is still left to do", runs))
 	}
 	got := w.named(t)
 	for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(want.end, got))) {
 		lines = append(lines, fmt.Sprintf("at the end, %s is (-undisturbed +disturbed):\n%s", name, cmp.Diff(want.end[name], got[name])))
 	}
-	return append(lines, w.noted(t)...)
+	return append(lines, w.unfinished(t)...)
 }
 
 // records returns all documents, with the bundle's own records.
@@ -428,7 +428,7 @@ func checkUndo(t *testing.T, s subject, want *expected) []string {
 	w := newWorld(t, s)
 	before := w.state(t)
 	w.run(t, Undisturbed())
-	return append(w.takenBack(t, before, Undisturbed(), true), w.notEnded(t, want, maxRuns)...)
+	return w.takenBack(t, want, before, Undisturbed(), true)
 }
 
 // checkApproved restricts a run to every other item of its plan, which a person approved. It does all of that and, run again, no more.

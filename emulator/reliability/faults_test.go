@@ -3,7 +3,7 @@ package reliability
 import "testing"
 
 // tryFault is one point. It returns the differences, and false if the run never came to it.
-func tryFault(t *testing.T, s subject, p point) (lines []string, tried bool) {
+func tryFault(t *testing.T, s subject, want *expected, p point) (lines []string, tried bool) {
 	t.Helper()
 	w, steps := newWorld(t, s), At(p.at, p.fault)
 	w.run(t, steps)
@@ -11,7 +11,7 @@ func tryFault(t *testing.T, s subject, p point) (lines []string, tried bool) {
 		t.Log("the run made fewer calls than the undisturbed one: the fault did not happen")
 		return nil, false
 	}
-	if lines = w.outcome(t, w.sample); len(lines) > 0 {
+	if lines = w.notEnded(t, want, maxRuns); len(lines) > 0 {
 		steps.tell(t)
 	}
 	return lines, true

@@ -52,8 +52,9 @@ func TestFindsWhatACrashBreaks(t *testing.T) {
 		}
 		return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
 	})
-	for at := len(expect(t, s).calls) - 3; at > 0; at-- { // before the three calls that save the report
-		lines, tried := tryFault(t, s, point{Faults[0], at})
+	want := expect(t, s)
+	for at := len(want.calls) - 3; at > 0; at-- { // before the three calls that save the report
+		lines, tried := tryFault(t, s, want, point{Faults[0], at})
 		if tried && len(lines) > 0 {
 			return
 		}
@@ -67,8 +68,9 @@ func TestFindsWhatARaceBreaks(t *testing.T) {
 	s := careless(func(report cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
 	})
-	for at := len(expect(t, s).calls) - 3; at > 0; at-- {
-		lines, tried := tryRace(t, s, point{at: at})
+	want := expect(t, s)
+	for at := len(want.calls) - 3; at > 0; at-- {
+		lines, tried := tryRace(t, s, want, point{at: at})
 		if tried && len(lines) > 0 {
 			return
 		}
@@ -83,28 +85,26 @@ func TestFindsACarelessUndo(t *testing.T) {
 	s := sampled(expiredcomped.Job)
 	lateLog, lateHold, blind := s, s, s
 	lateLog.between, lateHold.betweenUndo, blind.betweenUndo = logAfterCommit, holdAfterRestoring(), overwriting
+	want := expect(t, s)
+	dies := func(at int) point { return point{Faults[0], at} }
+	writes := func(at int) point { return point{at: at} }
+	logs := func(c Call) bool { return strings.Contains(c.String(), "/cleanupUndo/") }
+	back := func(c Call) bool { return c.Method == "Commit" && restores(c.String()) }
 	for name, tt := range map[string]struct {
+		s     subject
 		calls []Call
 		at    func(c Call) bool // where it shows
-		try   func(at int) ([]string, bool)
+		try   func(t *testing.T, s subject, want *expected, p point) ([]string, bool)
+		point func(at int) point
 	}{
-		"the log is late": {
-			expect(t, lateLog).calls, func(c Call) bool { return strings.Contains(c.String(), "/cleanupUndo/") },
-			func(at int) ([]string, bool) { return tryUndone(t, lateLog, point{Faults[0], at}) },
-		},
-		"the hold is late": {
-			undisturbedUndo(t, lateHold), func(c Call) bool { return c.Method == "Commit" && restores(c.String()) },
-			func(at int) ([]string, bool) { return tryUndoFault(t, lateHold, point{Faults[0], at}) },
-		},
-		"it overwrites": {
-			undisturbedUndo(t, blind), func(c Call) bool { return c.Method == "Commit" && restores(c.String()) },
-			func(at int) ([]string, bool) { return tryUndoRace(t, blind, point{at: at}) },
-		},
+		"the log is late":  {lateLog, expect(t, lateLog).calls, logs, tryUndone, dies},
+		"the hold is late": {lateHold, undisturbedUndo(t, lateHold, want), back, tryUndoFault, dies},
+		"it overwrites":    {blind, undisturbedUndo(t, blind, want), back, tryUndoRace, writes},
 	} {
 		found := false
 		for i, c := range tt.calls {
 			if !found && tt.at(c) {
-				lines, tried := tt.try(i + 1)
+				lines, tried := tt.try(t, tt.s, want, tt.point(i+1))
 				found = tried && len(lines) > 0
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,73 +12,65 @@ import (
 
 var (
 	points = flag.Int("points", 2, "how many points of each kind are tried of each job; 0: all, in some twenty minutes")
-	write  = flag.Bool("write", false, "with -points 0: write when the jobs were tried, and with which figures, to docs/contributing/reliability.md")
+	write  = flag.Bool("write", false, "with -points 0, and all jobs: write when they were tried, and with which figures, to docs/contributing/reliability.md")
 )
 
 const page = "../../docs/contributing/reliability.md"
 
-// figures are a row of the page's table: how many points were tried, and how many of them ended with a difference, by column.
+// figures are how many points were tried of each job, and how many of them ended with a difference, by column.
 type figures struct {
-	mu               sync.Mutex
-	tried, different map[string]int
+	mu   sync.Mutex
+	rows map[string]map[string][2]int
 }
 
 // add counts a point.
-func (f *figures) add(column string, different bool) {
+func (f *figures) add(job, column string, different bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.tried == nil {
-		f.tried, f.different = map[string]int{}, map[string]int{}
+	if f.rows[job] == nil {
+		f.rows[job] = map[string][2]int{}
 	}
-	if f.tried[column]++; different {
-		f.different[column]++
+	n := f.rows[job][column]
+	if n[0]++; different {
+		n[1]++
 	}
+	f.rows[job][column] = n
 }
 
-var pageInUse sync.Mutex
-
-// write puts the row of a job into the page's table, between the comments <!-- figures --> and <!-- end figures -->. The rows of jobs
-// that were not tried stay as they are.
-func (f *figures) write(t *testing.T, job string) {
+// write writes the page's table, between the comments <!-- figures --> and <!-- end figures -->.
+func (f *figures) write(t *testing.T) {
 	t.Helper()
-	if *points != 0 || !*write {
-		return
+	columns := []string{"checks"}
+	for _, k := range kinds {
+		columns = append(columns, k.column)
 	}
-	pageInUse.Lock()
-	defer pageInUse.Unlock()
+	table := "| job | " + strings.Join(columns, " | ") + " |\n|---|" + strings.Repeat("---|", len(columns)) + "\n"
+	for _, s := range subjects() {
+		if f.rows[s.name] == nil {
+			t.Fatalf("nothing was tried of %s: the page has all jobs", s.name)
+		}
+		table += "| `" + s.name + "` |"
+		for _, column := range columns {
+			cell := "–"
+			if n := f.rows[s.name][column]; n[0] > 0 {
+				cell = fmt.Sprintf("%d: %d", n[0], n[1])
+			}
+			table += " " + cell + " |"
+		}
+		table += "\n"
+	}
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, rest, _ := strings.Cut(string(text), "<!-- figures -->\n")
-	old, after, found := strings.Cut(rest, "<!-- end figures -->")
+	_, after, found := strings.Cut(rest, "<!-- end figures -->")
 	if !found {
 		t.Fatalf("%s has no figures", page)
 	}
-	columns := []string{"checks"}
-	for _, k := range kinds {
-		columns = append(columns, k.column)
-	}
-	row := "| `" + job + "` | " + time.Now().UTC().Format(time.DateOnly) + " |"
-	for _, column := range columns {
-		cell := "–"
-		if n := f.tried[column]; n > 0 {
-			cell = fmt.Sprintf("%d: %d", n, f.different[column])
-		}
-		row += " " + cell + " |"
-	}
-	table := "| job | tried on | " + strings.Join(columns, " | ") + " |\n|---|---|" + strings.Repeat("---|", len(columns)) + "\n"
-	for _, s := range subjects() {
-		has := func(line string) bool { return strings.HasPrefix(line, "| `"+s.name+"` |") }
-		lines := strings.Split(old, "\n")
-		if i := slices.IndexFunc(lines, has); s.name == job {
-			table += row + "\n"
-		} else if i >= 0 {
-			table += lines[i] + "\n"
-		}
-	}
+	said := "Tried on " + time.Now().UTC().Format(time.DateOnly) + ":\n\n"
 	// The page is one that people read, in a repository.
-	if err := os.WriteFile(page, []byte(before+"<!-- figures -->\n"+table+"<!-- end figures -->"+after), 0o644); err != nil { //nolint:gosec
+	if err := os.WriteFile(page, []byte(before+"<!-- figures -->\n"+said+table+"<!-- end figures -->"+after), 0o644); err != nil { //nolint:gosec
 		t.Fatal(err)
 	}
 }

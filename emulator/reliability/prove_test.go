@@ -14,14 +14,17 @@ import (
 // does something at each call of a run, and at each call of an undo: a fault, or what users do. In the end all must be as after
 // undisturbed runs.
 func TestProve(t *testing.T) {
+	results := &figures{rows: map[string]map[string][2]int{}}
+	if *points == 0 && *write {
+		t.Cleanup(func() { results.write(t) })
+	}
 	for i, s := range subjects() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			var results figures
-			t.Cleanup(func() { results.write(t, s.name) })
 			want := expect(t, s)
 			var all errgroup.Group
 			all.SetLimit(atOnce)
+			defer func() { _ = all.Wait() }() // none returns one
 			try := func(column, name string, point func(t *testing.T) (lines []string, tried bool)) {
 				all.Go(func() error {
 					t.Run(column+"/"+name, func(t *testing.T) {
@@ -30,7 +33,7 @@ func TestProve(t *testing.T) {
 							t.Error(line)
 						}
 						if tried {
-							results.add(column, t.Failed())
+							results.add(s.name, column, t.Failed())
 						}
 					})
 					return nil
@@ -47,10 +50,9 @@ func TestProve(t *testing.T) {
 					continue // only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless
 				}
 				for _, p := range chosen(pointsOf(kind, want.callsOf(t, s, kind)), i+k) {
-					try(kind.column, fmt.Sprintf("%s/%d", p.fault.Name, p.at), func(t *testing.T) ([]string, bool) { return kind.try(t, s, p) })
+					try(kind.column, fmt.Sprintf("%s/%d", p.fault.Name, p.at), func(t *testing.T) ([]string, bool) { return kind.try(t, s, want, p) })
 				}
 			}
-			_ = all.Wait() // none returns one
 		})
 	}
 }
@@ -73,7 +75,7 @@ type kind struct {
 	undoes bool // what is disturbed is an undo, or is taken back
 	ofUndo bool // what is disturbed is an undo
 	faults []Fault
-	try    func(t *testing.T, s subject, p point) (lines []string, tried bool)
+	try    func(t *testing.T, s subject, want *expected, p point) (lines []string, tried bool)
 }
 
 // point is a call, and what happens at it: a fault at one of those that can have it, or what users do.
@@ -119,7 +121,7 @@ func (w *expected) callsOf(t *testing.T, s subject, k kind) []Call {
 		return w.calls
 	}
 	if w.ofUndo == nil {
-		w.ofUndo = undisturbedUndo(t, s)
+		w.ofUndo = undisturbedUndo(t, s, w)
 	}
 	return w.ofUndo
 }

@@ -22,7 +22,7 @@ const lockWait = 250 * time.Millisecond
 // tryRace lets users do what keeps something right before a call, and compares what is left in the end: what they wrote is there,
 // so is what it keeps, and everything else is as the sample says. It returns the differences, and false if the run never came to
 // it, as one may whose calls go on at once.
-func tryRace(t *testing.T, s subject, p point) (lines []string, tried bool) {
+func tryRace(t *testing.T, s subject, _ *expected, p point) (lines []string, tried bool) {
 	t.Helper()
 	at := p.at
 	w := newWorld(t, s)
@@ -72,7 +72,10 @@ func tryRace(t *testing.T, s subject, p point) (lines []string, tried bool) {
 			t.Errorf("%s, before call %d: %v", name, at, err)
 		}
 	}
-	all := w.outcome(t, want)
+	if !w.recover(t, maxRuns) {
+		lines = append(lines, fmt.Sprintf("after %d undisturbed runs something is still left to do", maxRuns))
+	}
+	all := append(lines, w.differences(t, want)...)
 	lines = slices.DeleteFunc(slices.Clone(all), func(line string) bool { return isLate(line, all, s, calls, at) })
 	if len(lines) > 0 {
 		t.Logf("before call %d, %s, the users did (nil: in time): %v", at, calls[at-1], outcomes)

@@ -14,10 +14,11 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -26,26 +27,17 @@ import (
 // people who have an account.
 func (w *world) state(t *testing.T) map[string]any {
 	t.Helper()
-	left, err := w.content.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := make(map[string]any, len(left.Documents))
-	for path, data := range left.Documents {
-		all[path] = data
-	}
-	for o, err := range each.Of(w.content.Bucket.Objects(t.Context(), nil)) {
-		if err != nil {
-			t.Fatal(err)
+	all, now := map[string]any{}, modeltest.Read(t, w.Project)
+	for path, data := range now.Documents {
+		if !collections.IsOwn(path) {
+			all[path] = data
 		}
-		all["gs://"+w.Bucket+"/"+o.Name] = o.Metadata
 	}
-	for _, uid := range left.Accounts {
-		user, err := w.content.Auth.GetUser(t.Context(), uid)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all["account "+uid] = user.DisplayName
+	for name, metadata := range now.Objects {
+		all["gs://"+w.Bucket+"/"+name] = metadata
+	}
+	for uid, name := range now.Accounts {
+		all["account "+uid] = name
 	}
 	return all
 }
@@ -103,16 +95,14 @@ func (w *world) undo(t *testing.T, steps *Steps, runs []string, o restore.Option
 // apply does it; otherwise an undo only says what it would do.
 var apply = restore.Options{Apply: true}
 
-// notBack returns what is not as it was before the runs that were taken back, and not what they sent.
+// notBack returns what is not as it was before the runs that were taken back, and not what they sent, which stays.
 func (w *world) notBack(t *testing.T, before, after map[string]any) []string {
 	t.Helper()
-	_, lines := enginetest.NotBack(before, after, w.state(t))
-	notes, err := w.notes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range notes {
-		lines = append(lines, path+" is still noted")
+	lines, now := w.unfinished(t), w.state(t)
+	for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(before, now))) {
+		if _, was := before[name]; was || !cmp.Equal(now[name], after[name]) || !enginetest.WasSent(name) {
+			lines = append(lines, fmt.Sprintf("%s is not as it was (-before +now):\n%s", name, cmp.Diff(before[name], now[name])))
+		}
 	}
 	return lines
 }
@@ -128,9 +118,8 @@ func conflicts(outcomes []restore.Outcome) (lines []string) {
 }
 
 // takenBack takes back all that was done to what was there before, perhaps by a run that was killed, and returns what is not as
-// it must be: all is as before, but for what was sent; the job is held; and once it is resumed, all ends as the sample
-// must.
-func (w *world) takenBack(t *testing.T, before map[string]any, steps *Steps, twice bool) (lines []string) {
+// it must be: all is as before, but for what was sent; the job is held; and once it is resumed, all ends as after an undisturbed run.
+func (w *world) takenBack(t *testing.T, want *expected, before map[string]any, steps *Steps, twice bool) (lines []string) {
 	t.Helper()
 	after := w.state(t)
 	w.expireLease()
@@ -164,10 +153,8 @@ func (w *world) takenBack(t *testing.T, before map[string]any, steps *Steps, twi
 	if slices.ContainsFunc(runs, func(id string) bool { return strings.HasPrefix(id, w.job.Name+"-") }) {
 		lines = append(lines, w.notKept(t, before, outcomes)...)
 	}
-	if w.resume(t); w.body != "" {
-		return lines // a worker alone does not do all that the sample says
-	}
-	return append(lines, w.outcome(t, w.sample)...)
+	w.resume(t)
+	return append(lines, w.notEnded(t, want, maxRuns)...)
 }
 
 // stepsOf counts what an undo did, or would do.
@@ -220,21 +207,16 @@ func softDeletes(t *testing.T, s subject) bool {
 }
 
 // undisturbedUndo takes an undisturbed run back and returns the calls that this takes.
-func undisturbedUndo(t *testing.T, s subject) (calls []Call) {
-	t.Run("undisturbed undo", func(t *testing.T) {
-		w := newWorld(t, s)
-		before := w.state(t)
-		w.run(t, Undisturbed())
-		steps := Undisturbed()
-		for _, line := range w.takenBack(t, before, steps, false) {
-			t.Error(line)
-		}
-		calls = steps.Calls()
-	})
-	if t.Failed() {
-		t.FailNow()
+func undisturbedUndo(t *testing.T, s subject, want *expected) []Call {
+	t.Helper()
+	w := newWorld(t, s)
+	before := w.state(t)
+	w.run(t, Undisturbed())
+	steps := Undisturbed()
+	if lines := w.takenBack(t, want, before, steps, false); len(lines) > 0 {
+		t.Fatalf("an undisturbed undo: %s", strings.Join(lines, "\n"))
 	}
-	return calls
+	return steps.Calls()
 }
 
 // undoneFaults are those that leave a run half done, or in doubt of what it has done, which then is taken back.
@@ -244,7 +226,7 @@ var undoneFaults = Faults[:3]
 var undoFaults = slices.DeleteFunc(slices.Clone(Faults), func(f Fault) bool { return f.ends == OutOfTime })
 
 // tryUndone has a run end at a call, and takes it back.
-func tryUndone(t *testing.T, s subject, p point) (lines []string, tried bool) {
+func tryUndone(t *testing.T, s subject, want *expected, p point) (lines []string, tried bool) {
 	t.Helper()
 	steps := At(p.at, p.fault)
 	w := newWorld(t, s)
@@ -255,7 +237,7 @@ func tryUndone(t *testing.T, s subject, p point) (lines []string, tried bool) {
 		return nil, false
 	}
 	undo := Undisturbed()
-	if lines = w.takenBack(t, before, undo, false); len(lines) > 0 {
+	if lines = w.takenBack(t, want, before, undo, false); len(lines) > 0 {
 		steps.tell(t)
 		undo.tell(t)
 	}
@@ -264,7 +246,7 @@ func tryUndone(t *testing.T, s subject, p point) (lines []string, tried bool) {
 
 // tryUndoFault takes a run back with a fault at a call, and then undisturbed. An undo that was killed is done again only after the
 // job has run: what it has brought back is kept. One that failed is done again at once, unless it could not end its lease.
-func tryUndoFault(t *testing.T, s subject, p point) (lines []string, tried bool) {
+func tryUndoFault(t *testing.T, s subject, _ *expected, p point) (lines []string, tried bool) {
 	t.Helper()
 	steps := At(p.at, p.fault)
 	w := newWorld(t, s)

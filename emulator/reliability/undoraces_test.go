@@ -169,7 +169,7 @@ func (e *edit) isConflict(outcomes []restore.Outcome) (conflict, blocked bool) {
 }
 
 // tryUndoRace takes a run back while users write to what is to come back.
-func tryUndoRace(t *testing.T, s subject, p point) (lines []string, tried bool) {
+func tryUndoRace(t *testing.T, s subject, _ *expected, p point) (lines []string, tried bool) {
 	t.Helper()
 	at := p.at
 	w := newWorld(t, s)

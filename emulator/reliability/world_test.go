@@ -24,6 +24,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -269,15 +270,9 @@ func (w *world) deliver(t *testing.T, steps *Steps) {
 // maxRuns is how many undisturbed runs may follow a disturbed one until nothing is left to do.
 const maxRuns = 4
 
-// recover runs the job undisturbed until nothing is left to do, and returns false if something always is. The clock is set so
-// that leases of dead runs have expired.
-func (w *world) recover(t *testing.T) bool {
-	t.Helper()
-	return w.recoverIn(t, maxRuns)
-}
-
-// recoverIn is recover with so many runs.
-func (w *world) recoverIn(t *testing.T, runs int) bool {
+// recover runs the job undisturbed until nothing is left to do, and returns false if something is after so many runs. The clock is
+// set so that leases of dead runs have expired.
+func (w *world) recover(t *testing.T, runs int) bool {
 	t.Helper()
 	for range runs {
 		w.expireLease()
@@ -304,67 +299,33 @@ func (w *world) pending() int {
 	return len(w.Tasks().Pending(""))
 }
 
-// outcome runs the job until nothing is left to do and compares what is there then with what a sample must end as. Of the
-// bundle's own records, what is noted to be done later counts. Each line names one difference.
-func (w *world) outcome(t *testing.T, want sampledata.Sample) (lines []string) {
-	t.Helper()
-	if !w.recover(t) {
-		lines = append(lines, fmt.Sprintf("after %d undisturbed runs something is still left to do", maxRuns))
-	}
-	return append(lines, w.differences(t, want)...)
-}
-
+// differences compares what is there with what a sample must end as. Each line names one difference.
 func (w *world) differences(t *testing.T, want sampledata.Sample) []string {
 	t.Helper()
 	left, err := w.content.Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := append(want.Differences(left), w.noted(t)...)
+	lines := append(want.Differences(left), w.unfinished(t)...)
 	if n := w.pending(); n > 0 {
 		lines = append(lines, fmt.Sprintf("%d tasks are left", n))
+	}
+	return lines
+}
+
+// unfinished returns a line for each of the bundle's own records of something that is still to be done, and for an undo log that
+// cannot be read.
+func (w *world) unfinished(t *testing.T) (lines []string) {
+	t.Helper()
+	for _, d := range w.All(t) {
+		_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
+		if strings.HasPrefix(path, collections.Jobs+"/") && strings.Count(path, "/") > 1 {
+			lines = append(lines, path+" is still noted")
+		}
 	}
 	// To say what would be taken back reads all of the undo logs.
 	if _, _, err := w.undo(t, Undisturbed(), enginetest.LoggedRuns(t, w.content.Firestore), restore.Options{}); err != nil {
 		lines = append(lines, err.Error())
 	}
 	return lines
-}
-
-// noted returns a line for each document below cleanupJobs/{job}.
-func (w *world) noted(t *testing.T) (lines []string) {
-	t.Helper()
-	notes, err := w.notes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range notes {
-		lines = append(lines, path+" is still noted")
-	}
-	return lines
-}
-
-// notes returns the documents below cleanupJobs/{job}.
-func (w *world) notes(ctx context.Context) (paths []string, err error) {
-	jobs, err := w.content.Firestore.Collection("cleanupJobs").DocumentRefs(ctx).GetAll()
-	if err != nil {
-		return nil, fmt.Errorf("list cleanupJobs: %w", err)
-	}
-	for _, job := range jobs {
-		collections, err := job.Collections(ctx).GetAll()
-		if err != nil {
-			return nil, fmt.Errorf("list the collections of %s: %w", job.Path, err)
-		}
-		for _, c := range collections {
-			notes, err := c.DocumentRefs(ctx).GetAll()
-			if err != nil {
-				return nil, fmt.Errorf("list %s: %w", c.Path, err)
-			}
-			for _, note := range notes {
-				_, path, _ := strings.Cut(note.Path, "/documents/")
-				paths = append(paths, path)
-			}
-		}
-	}
-	return paths, nil
 }

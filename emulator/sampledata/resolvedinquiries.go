@@ -60,6 +60,8 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 	// Somebody else's file, named to have it deleted: it stays.
 	avatar := message("user", "ついでに", 17, map[string]any{"imageUrl": "gs://" + bucket + "/avatars/user-sakura.png"})
 	restored := inquiry("もう一度開いた", daysAgo(8), nil)
+	again := message("user", "また同じ問題です", 10, map[string]any{"imageUrl": "gs://" + bucket + "/inquiries/inquiry-restored/again.png"})
+	same := message("admin", "確認します", 9, map[string]any{"imageUrl": again["imageUrl"]}) // two messages show one image
 	firstArchive := inquiry("もう一度開いた", daysAgo(90), map[string]any{"archivedAt": daysAgo(83),
 		"messages": []any{message("user", "最初の質問", 95, nil)}})
 	dueTomorrow := notice("inquiry-due-tomorrow", "通知が届かない", daysAgo(6))
@@ -80,8 +82,10 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 		created("archivedInquiries/inquiry-login", with(login, map[string]any{
 			"archivedAt": now, "messages": []any{hello, answer, thanks, avatar}})),
 		deleted("inquiries/inquiry-restored", restored), // it was restored from the archive that exists
+		deleted("inquiries/inquiry-restored/messages/m1-again", again),
+		deleted("inquiries/inquiry-restored/messages/m2-same", same),
 		changed("archivedInquiries/inquiry-restored", firstArchive,
-			with(restored, map[string]any{"archivedAt": now, "messages": []any{}})),
+			with(restored, map[string]any{"archivedAt": now, "messages": []any{again, same}})),
 		created("archivedInquiries/inquiry-restored/earlier/"+daysAgo(83).UTC().Format(time.RFC3339Nano), firstArchive),
 		deleted("inquiries/inquiry-silent", silent),
 		created("archivedInquiries/inquiry-silent", with(silent, map[string]any{"archivedAt": now, "messages": []any{}})),
@@ -105,6 +109,7 @@ func resolvedInquiries(now time.Time, bucket string) Sample {
 	objects := []Object{
 		{Name: "inquiries/inquiry-login/screen.png"},
 		{Name: "inquiries/inquiry-login/help.png"},
+		{Name: "inquiries/inquiry-restored/again.png"},
 		{Name: "inquiries/inquiry-due-tomorrow/screen.png", Kept: true},
 		{Name: "avatars/user-sakura.png", Kept: true},
 	}

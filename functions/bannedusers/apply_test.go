@@ -95,20 +95,3 @@ func TestNotedUserIsThereAgain(t *testing.T) {
 	f.wantLeft(t, left{Users: []string{"postponed", "restored"}, Accounts: []string{"postponed", "restored"},
 		Notes: []string{"postponed", "restored"}})
 }
-
-// TestRetriesBehindACheckpoint: a run goes on behind the notes that the one before it got to, and finds a due user whatever the
-// checkpoint. The next begins at the beginning.
-func TestRetriesBehindACheckpoint(t *testing.T) {
-	f := newFunction(t)
-	f.SetMany(t, 4, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("authDeletionRetries/r%d", i), map[string]any{"addedAt": ago(time.Hour), "attempts": 1}
-	})
-	f.SignUp(t, "r0", "r1", "r3", "r30")
-	f.Set(t, "cleanupJobs/cleanupBannedUsers", enginetest.From(`[{"text":"r1"}]`))
-	f.user(t, "r0", "permanent", ago(time.Hour))
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{
-		"delete user": {Planned: 1, Done: 1}, retry: {Planned: 2, Done: 2}})
-	f.wantLeft(t, left{Accounts: []string{"r1", "r30"}, Notes: []string{"r1"}})
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(retry, 1))
-	f.wantLeft(t, left{Accounts: []string{"r30"}})
-}

@@ -59,21 +59,6 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestOneCommit: one commit deletes the document and writes the note, and no Todo repeats the account.
-func TestOneCommit(t *testing.T) {
-	user := cleanup.Subject{Document: documents.Document{Path: "users/u1"}, Found: true}
-	got := userRule.Change(user, cleanup.Decision{}, cleanup.Run{Now: now})
-	note := documents.Ref{Collection: "authDeletionRetries", ID: "u1"}
-	want := []documents.Write{
-		{Op: documents.Delete, Ref: user.Ref()}, {Op: documents.Set, Ref: note, Data: map[string]any{"addedAt": now, "attempts": int64(0)}},
-	}
-	enginetest.Want(t, "writes", want, got.Writes)
-	if len(got.Then) != 1 || got.Then[0].Recorded == nil {
-		t.Fatalf("then %+v, want what no Todo repeats", got.Then)
-	}
-	enginetest.Want(t, "account that follows", "u1", got.Then[0].Account)
-}
-
 func TestWarning(t *testing.T) {
 	const since = "user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: "
 	const again, last = "): every run tries again",

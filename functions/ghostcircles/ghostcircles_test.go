@@ -72,54 +72,6 @@ func messages(lines []map[string]any) (all []string) {
 	return all
 }
 
-// TestYearsOfACircle follows one circle through two warnings, a post in between, and its end. The mark of the second warning is
-// removed by hand: the same warning is given again, and is no second notification.
-func TestYearsOfACircle(t *testing.T) {
-	const en = notifications.English
-	f := newFunction(t)
-	f.Env["NOTIFICATION_LOCALE"] = "en"
-	created := time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC)
-	w := world{"users/hana": hana, "circles/c": owned(circle(nil, created, nil), "hana", "読書会"), "posts/p": post("c")}
-	w.Write(t, f)
-	run := func(at time.Time, action string) {
-		t.Helper()
-		f.Now = at
-		want := map[string]report.Counts{}
-		if action != "" {
-			want = enginetest.Done(action, 1)
-		}
-		enginetest.WantReport(t, f.Run(t, ""), report.Completed, want)
-	}
-	warned := created.Add(30 * day)
-	run(warned.Add(-tick), "")
-	run(warned, "warn owner of circle")
-	run(warned.Add(7*day-tick), "")
-	w = w.Changed("circles/c", map[string]any{"ghostWarningNotifiedAt": warned}).With(told(warnedOf("c", "読書会", en.AbandonedCircleWarning, warned), warned))
-	w.Is(t, f)
-
-	posted := warned.Add(6*day + time.Hour)
-	w = w.Changed("circles/c", map[string]any{"lastHumanPostAt": posted})
-	f.Set(t, "circles/c", w["circles/c"])
-	run(warned.Add(7*day), "clear warning of circle")
-	w = w.Changed("circles/c", map[string]any{"ghostWarningNotifiedAt": nil})
-	w.Is(t, f)
-	run(posted.Add(365*day-tick), "")
-
-	warned = posted.Add(365 * day)
-	run(warned, "warn owner of circle")
-	f.Set(t, "circles/c", w["circles/c"])
-	since := warned
-	warned = warned.Add(day)
-	run(warned, "warn owner of circle")
-	w = w.Changed("circles/c", map[string]any{"ghostWarningNotifiedAt": warned}).With(told(warnedOf("c", "読書会", en.GhostCircleWarning, since), warned))
-	w.Is(t, f)
-
-	gone := warned.Add(7 * day)
-	run(gone, "delete circle")
-	run(gone.Add(day), "")
-	w.Without("circles/c", "posts/p").With(told(toldOf("c", "読書会", en.GhostCircleDeleted, gone), gone)).Is(t, f) // two warnings and the end
-}
-
 // TestOldScheduleTimeShortensNoGrace has runs whose schedule time lies days back warn and delete: the owner has a week from
 // when the warning was given.
 func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
@@ -143,8 +95,8 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	enginetest.Want(t, "marked at", any(warned), f.Documents(t, "circles")["c"]["ghostWarningNotifiedAt"])
 	run(now, wall.Add(time.Hour), map[string]report.Counts{}) // a retry is no second warning, and nothing invalid
 	run(now.Add(7*day), now.Add(7*day), map[string]report.Counts{})
-	run(warned.Add(7*day-tick), warned.Add(7*day-time.Millisecond), map[string]report.Counts{})
-	run(warned.Add(6*day), warned.Add(7*day), enginetest.Done("delete circle", 1))
+	run(warned.Add(7*day-tick), warned.Add(8*day), map[string]report.Counts{})
+	run(warned.Add(7*day), warned.Add(8*day), enginetest.Done("delete circle", 1))
 }
 
 // TestFilesOfACircle has look-alikes beside everything that is deleted.

@@ -33,7 +33,8 @@ const (
 	toFinish = "finish deleting circle"  // it is claimed
 )
 
-// judge decides about one circle. The owner's week begins and ends by run.Promise: now, or the wall clock if now is older.
+// judge decides about one circle. The owner's week begins by run.Promise, which is the wall clock where the run's now is older,
+// and ends by the run's now: so an old schedule time shortens no week.
 func judge(c state, run cleanup.Run) cleanup.Decision {
 	warned, isWarned, warningOK := c.Instant(warnedField)
 	i, invalid := idlenessOf(c.Document)
@@ -65,7 +66,7 @@ func judge(c state, run cleanup.Run) cleanup.Decision {
 		return cleanup.Invalid(keptOddRevival)
 	case warned.After(run.Promise):
 		return cleanup.Invalid(keptFutureWarning)
-	case !warned.Before(i.countsFrom) && warned.After(retention.DaysBefore(run.Promise, graceDays)):
+	case !warned.Before(i.countsFrom) && warned.After(retention.DaysBefore(run.Now, graceDays)):
 		return cleanup.Keep(keptWarned)
 	case !c.hasOwner:
 		return cleanup.Invalid(keptNoOwner)

@@ -187,8 +187,9 @@ func TestNobodyToTell(t *testing.T) {
 	}
 }
 
-// TestWeekByTheWallClock judges a circle with an old schedule time: it is a ghost by that, and its week is over by the wall clock.
-func TestWeekByTheWallClock(t *testing.T) {
+// TestOldScheduleTime judges a circle with one: it is a ghost by that, and its week is over by that; what is in the future is so by
+// the wall clock.
+func TestOldScheduleTime(t *testing.T) {
 	wall := now.Add(3 * day)
 	for name, tt := range map[string]struct {
 		data map[string]any
@@ -196,8 +197,9 @@ func TestWeekByTheWallClock(t *testing.T) {
 	}{
 		"a ghost by the wall clock only":          {circle(now.Add(-364*day), nil, nil), cleanup.Decision{}},
 		"warned by another run since":             {circle(daysAgo(380), nil, wall.Add(-time.Hour)), cleanup.Decision{}},
-		"warned a tick less than a week ago":      {circle(daysAgo(380), nil, wall.Add(-7*day).Add(tick)), cleanup.Decision{}},
-		"warned a week ago":                       {circle(daysAgo(380), nil, wall.Add(-7*day)), cleanup.Do(toDelete, "")},
+		"warned a week ago by the wall clock":     {circle(daysAgo(380), nil, wall.Add(-7*day)), cleanup.Decision{}},
+		"warned a tick less than a week ago":      {circle(daysAgo(380), nil, daysAgo(7).Add(tick)), cleanup.Decision{}},
+		"warned a week ago":                       {circle(daysAgo(380), nil, daysAgo(7)), cleanup.Do(toDelete, "")},
 		"warned in the future of the wall clock":  {circle(daysAgo(380), nil, wall.Add(tick)), cleanup.Invalid("")},
 		"claimed and revived since the old time":  {with(with(circle(daysAgo(380), nil, wall.Add(-8*day)), "deletedBy", jobName), "deletedAt", wall.Add(-time.Hour)), cleanup.Do(toWarn, "")},
 		"revived in the future of the wall clock": {with(with(circle(daysAgo(380), nil, wall.Add(-8*day)), "deletedBy", jobName), "deletedAt", wall.Add(tick)), cleanup.Invalid("")},

@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/flow"
 )
 
 // pass is for a job that runs often, and whose documents stay: it does not read all of them each time. A pass goes over all
@@ -52,10 +50,6 @@ func passOf(checkpoint, terms string, now time.Time) (pass, error) {
 // fresh reports whether this run begins the pass.
 func (s pass) fresh() bool { return s.Seen.IsZero() && s.Cursor == "" }
 
-// passPages is how many pages are under way at once: they, or what their rule needs, are being read. A run whose time is up has
-// read fewer than so many in vain.
-const passPages = 5
-
 // sweep considers what was left undone, and the documents of a query that this pass, or the runs after it, have not looked at
 // yet. Each has a checkpoint of its own, because nothing else keeps the next run from finding it again. The rule is the job's
 // only one.
@@ -74,24 +68,19 @@ func (s pass) sweep(ctx context.Context, p *cleanup.Planner, rule cleanup.AnyRul
 	if err := p.SaveCheckpoint(s.checkpoint()); err != nil {
 		return err
 	}
-	from := s.Cursor
-	pages := func(ctx context.Context) iter.Seq2[documents.Page, error] {
-		return p.Documents.Pages(ctx, q, from)
-	}
-	load := func(ctx context.Context, page documents.Page) (cleanup.Ahead, error) {
-		return p.LoadAhead(ctx, rule, page.Documents)
-	}
-	err := flow.Each(ctx, passPages, pages, load, func(page documents.Page, consider cleanup.Ahead) error {
+	for page, err := range p.Documents.Pages(ctx, q, s.Cursor) {
+		if err != nil {
+			return err
+		}
 		p.Scanned(len(page.Documents))
-		return consider(ctx, func(d documents.Document) (err error) {
+		if err := p.ConsiderEach(ctx, rule, page.Documents, func(d documents.Document) (err error) {
 			if s.Cursor, err = q.After(d); err != nil {
 				return err
 			}
 			return p.SaveCheckpoint(s.checkpoint())
-		})
-	})
-	if err != nil {
-		return err
+		}); err != nil {
+			return err
+		}
 	}
 	p.Continue(func(undone []documents.Ref) string { return s.next(p.Now, undone) })
 	return nil

@@ -42,18 +42,6 @@ func TestWhereAPassContinues(t *testing.T) {
 	}
 }
 
-// TestWhatACompletePassHasSeen: what was due when it began, however many runs it took; after that, what is due now.
-func TestWhatACompletePassHasSeen(t *testing.T) {
-	began := passNow.Add(-time.Hour)
-	for seen, want := range map[time.Time]time.Time{{}: began, began.Add(time.Minute): passNow} {
-		next := pass{Terms: someTerms, Began: began, Seen: seen}.next(passNow, nil)
-		got, err := passOf(next, someTerms, passNow)
-		if err != nil || !got.Seen.Equal(want) {
-			t.Errorf("seen before: %s: %+v, %v, want %s", seen, got, err, want)
-		}
-	}
-}
-
 func TestMuchLeftUndoneBeginsANewPass(t *testing.T) {
 	for name, tt := range map[string]struct {
 		n     int

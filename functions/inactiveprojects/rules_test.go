@@ -170,26 +170,6 @@ func TestWhatBecomesOfDormantProjects(t *testing.T) {
 	}
 }
 
-// TestOneCommit: the mark comes and the entry goes in one commit. A warning's task is nothing that a Todo repeats, which
-// would not know of a promise whose date has come, or of a user who came back.
-func TestOneCommit(t *testing.T) {
-	p := projectOf("p", map[string]any{"last_activity_at": cutoff})
-	p.bot = int64(7)
-	got := projectRule.Change(p, cleanup.Do(mark, ""), cleanup.Run{Now: now})
-	enginetest.Want(t, "writes of a mark", []documents.Write{
-		{Op: documents.Update, Ref: p.Ref(), Data: map[string]any{"marked_for_deletion_on": now, "deleting_user": int64(7)}},
-		{Op: documents.Delete, Ref: documents.Ref{Collection: warnings, ID: "p"}},
-	}, got.Writes)
-	got = projectRule.Change(p, cleanup.Do(warn, ""), cleanup.Run{Now: now, Promise: now})
-	if len(got.Writes) != 1 || len(got.Then) != 1 {
-		t.Fatalf("a warning: %+v, want one write and one task", got)
-	}
-	enginetest.Want(t, "a warning is written to", "audit_events", got.Writes[0].Ref.Collection)
-	if got.Then[0].Task == nil || got.Then[0].Recorded == nil {
-		t.Errorf("a warning's follow-up is %+v, want a task that no Todo repeats", got.Then[0])
-	}
-}
-
 // TestMonthEnds proves that nothing is deleted before the promised date, whatever day the warning was given on.
 func TestMonthEnds(t *testing.T) {
 	february, march := time.Date(2026, 2, 28, 12, 30, 0, 0, time.UTC), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)

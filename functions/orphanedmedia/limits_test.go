@@ -68,19 +68,6 @@ func TestOneSentinelEmptiesNoCollection(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete orphaned circle post", 300))
 }
 
-// TestOneSentinelOfObjects: most objects name a post that was never there.
-func TestOneSentinelOfObjects(t *testing.T) {
-	f := newFunction(t)
-	owned(t, f, 30)
-	f.PutMany(t, 60, func(i int) (string, map[string]string) {
-		return fmt.Sprintf("posts/%02d.png", i), map[string]string{"postId": "legacy"}
-	})
-	got := f.Run(t, "")
-	enginetest.Want(t, "objects left", 90, len(f.Objects(t)))
-	wantTripped(t, got, "posts", "MAX_DUE_PERCENT: 60 of 90 objects under posts/ are due (66.7 %), but")
-	enginetest.WantReport(t, f.Run(t, `{"force":true}`), report.Completed, enginetest.Done("delete post media", 60))
-}
-
 // TestShareOfDueObjects is at the limits to the letter: 19 and 20 objects, half of them and one more.
 func TestShareOfDueObjects(t *testing.T) {
 	t.Parallel()
@@ -158,26 +145,34 @@ func TestWrongOrphans(t *testing.T) {
 	}
 }
 
-// TestAClientStopsOnePassAlone: one upload for a task that never was, in an application without tasks, or many with invented
-// posts, stop what depends on these lookups, and nothing else.
+// TestAClientStopsOnePassAlone: one upload for a task that never was, in an application without tasks, or many for invented posts or
+// for none yet, stop what depends on these lookups, and nothing else.
 func TestAClientStopsOnePassAlone(t *testing.T) {
 	t.Parallel()
-	for pass, uploads := range map[string]int{"tasks": 1, "posts": 40} {
-		t.Run(pass, func(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pass, file, postID string
+		uploads            int
+		said               string
+	}{
+		"a task":         {"tasks", "task_attachments/attacker/x/%d", "", 1, "empty collection: tasks"},
+		"invented posts": {"posts", "posts/attacker/%d.png", "invented%d", 40, "MAX_DUE_PERCENT: 40 of 43 objects under posts/ are due (93.0 %, 40 of them in posts/attacker/)"},
+		"pending posts":  {"posts", "posts/attacker/%d.png", "PENDING", 6, "MAX_ACTIONS: the plan has more than 5 actions"},
+	} {
+		t.Run(name, func(t *testing.T) {
 			f := newFunction(t)
+			if tt.postID == "PENDING" {
+				f.Env["MAX_ACTIONS"], f.Env["MAX_DUE_PERCENT"] = "5", "100"
+			}
 			owned(t, f, 3)
 			f.Set(t, "circles/c1", map[string]any{"n": 1})
 			put(t, f, "circles/gone/icon.png", "")
-			f.PutMany(t, uploads, func(i int) (string, map[string]string) {
-				if pass == "tasks" {
-					return "task_attachments/attacker/x/y", nil
-				}
-				return fmt.Sprintf("posts/attacker/%02d.png", i), map[string]string{"postId": fmt.Sprintf("invented%02d", i)}
-			})
+			for i := range tt.uploads {
+				put(t, f, fmt.Sprintf(tt.file, i), strings.Replace(tt.postID, "%d", fmt.Sprint(i), 1))
+			}
 			got := f.Run(t, "")
 			numbers := []int{got.Actions["delete circle image"].Done, len(f.Objects(t)), len(got.Failures)}
-			enginetest.Want(t, "circle images deleted, objects left and failures", []int{1, 3 + uploads, 1}, numbers)
-			wantTripped(t, got, pass, map[string]string{"tasks": "empty collection: tasks", "posts": "MAX_DUE_PERCENT: 40 of 43 objects under posts/ are due (93.0 %, 40 of them in posts/attacker/)"}[pass])
+			enginetest.Want(t, "circle images deleted, objects left and failures", []int{1, 3 + tt.uploads, 1}, numbers)
+			wantTripped(t, got, tt.pass, tt.said)
 			lines := f.LogLines(t)
 			last := lines[len(lines)-1]
 			if last["severity"] != "ERROR" || !strings.Contains(last["message"].(string), "only what tripped no safety limit was done") {
@@ -185,20 +180,4 @@ func TestAClientStopsOnePassAlone(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestManyPendingFilesStopOnePassAlone: more of them than a run may delete, by anybody who may upload.
-func TestManyPendingFilesStopOnePassAlone(t *testing.T) {
-	f := newFunction(t)
-	f.Env["MAX_ACTIONS"] = "5"
-	f.Set(t, "circles/c1", map[string]any{"n": 1})
-	put(t, f, "circles/gone/icon.png", "")
-	f.PutMany(t, 6, func(i int) (string, map[string]string) {
-		return fmt.Sprintf("posts/attacker/%d.png", i), map[string]string{"postId": "PENDING"}
-	})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Aborted,
-		map[string]report.Counts{"delete post media": {Planned: 6}, "delete circle image": {Planned: 1, Done: 1}})
-	wantTripped(t, got, "posts", "MAX_ACTIONS: the plan has more than 5 actions")
-	enginetest.Want(t, "objects left", 6, len(f.Objects(t)))
 }

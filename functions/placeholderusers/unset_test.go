@@ -69,7 +69,7 @@ func TestUnset(t *testing.T) {
 				}
 				f.Set(t, fmt.Sprintf("things/t%d", i), data)
 			}
-			reads := 4 + tt.reads
+			reads := 6 + tt.reads
 			if tt.uncountable {
 				reads -= 3
 				f.RefuseCounts(status.Error(codes.DeadlineExceeded, "it took too long"))

@@ -7,7 +7,6 @@ import (
 	"github.com/firesweep/firesweep/functions/placeholderusers/places"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/flow"
 )
 
 // Worker is deletePlaceholderUser: it deletes one placeholder user that nothing refers to: the document, the account if there
@@ -60,27 +59,16 @@ var leftRule = cleanup.Rule[user]{
 	Change: func(u user, _ cleanup.Decision, _ cleanup.Run) cleanup.Change { return cleanup.Delete(unclaimed(u)...) },
 }
 
-// loadUser looks for what speaks against deleting a placeholder: what refers to it and its details, side by side.
+// loadUser looks for what speaks against deleting a placeholder: what refers to it, and then its details.
 func loadUser(ctx context.Context, src cleanup.Source, s cleanup.Subject) (user, error) {
-	u := user{Subject: s}
 	if !isPlaceholder(s) {
-		return u, nil
+		return user{Subject: s}, nil
 	}
-	var withDetails user
-	errs := flow.All(
-		func() error {
-			in, known, err := places.Referred(ctx, src, s.Ref(), settings.In(src.Run().Config))
-			u.long, u.referredIn = !known, in
-			return err
-		},
-		func() (err error) {
-			withDetails, err = loadDetails(ctx, src, s)
-			return err
-		})
-	if errs[0] != nil || u.long || u.referredIn != (places.Place{}) {
-		return u, errs[0]
+	in, known, err := places.Referred(ctx, src, s.Ref(), settings.In(src.Run().Config))
+	if err != nil || !known || in != (places.Place{}) {
+		return user{Subject: s, long: !known, referredIn: in}, err
 	}
-	return withDetails, errs[1]
+	return loadDetails(ctx, src, s)
 }
 
 // loadDetails reads the details that name the user.

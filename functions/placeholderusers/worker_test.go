@@ -1,20 +1,13 @@
 package placeholderusers
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
-	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -168,66 +161,4 @@ func TestDetailThatIsTakenUpWhileTheAccountGoes(t *testing.T) {
 	})
 	enginetest.WantReport(t, w.Worker.Run(t, task), report.Completed, enginetest.Done(deleteKind, 1))
 	w.wantLeft(t, left{Details: []string{"other"}})
-}
-
-// lateSource is a Source whose queries take a second each.
-type lateSource struct {
-	cleanup.Source
-	found map[string][]documents.Document // by collection
-	fails string                          // the collection that cannot be asked
-}
-
-func (s lateSource) Run() cleanup.Run {
-	c, _ := config.Load(config.Previewing(func(name string) string { // with the default, which is right
-		return map[string]string{"GOOGLE_CLOUD_PROJECT": "p"}[name]
-	}), settings)
-	return cleanup.Run{Config: c}
-}
-
-func (s lateSource) Reference(ref documents.Ref) any { return ref.Path() }
-
-func (s lateSource) First(_ context.Context, q documents.Query, _ documents.Cursor, _ int) ([]documents.Document, error) {
-	time.Sleep(time.Second)
-	if s.fails == q.Collection {
-		return nil, errLate
-	}
-	return s.found[q.Collection], nil
-}
-
-var errLate = errors.New("it was made to fail")
-
-// TestUserIsLoadedInOneRoundTrip: the places where users are referred to and the details are asked at once, and it is told what
-// would be told if the details were asked last.
-func TestUserIsLoadedInOneRoundTrip(t *testing.T) {
-	t.Parallel()
-	claimed := []documents.Document{{Path: details + "/d", Data: map[string]any{"namespace_id": "g1"}}}
-	free := []documents.Document{{Path: details + "/d", Data: map[string]any{"namespace_id": nil}}}
-	post := []documents.Document{{Path: "posts/p"}}
-	for name, tt := range map[string]struct {
-		found map[string][]documents.Document
-		fails string
-		want  string // the decision's kind or reason
-		err   error
-	}{
-		"nothing refers to it":      {map[string][]documents.Document{details: free}, "", deleteKind, nil},
-		"claimed":                   {map[string][]documents.Document{details: claimed}, "", keptClaimed, nil},
-		"referred to":               {map[string][]documents.Document{details: free, "posts": post}, "", keptReferenced, nil},
-		"referred to, and claimed":  {map[string][]documents.Document{details: claimed, "posts": post}, "", keptReferenced, nil},
-		"details that fail":         {nil, details, "", errLate},
-		"details that do not count": {map[string][]documents.Document{"posts": post}, details, keptReferenced, nil},
-		"a place that fails":        {map[string][]documents.Document{details: claimed}, "members", "", errLate},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := cleanup.Subject{Document: documents.Document{Path: "users/u1", Data: map[string]any{"user_type": "placeholder"}}, Found: true}
-			began := time.Now()
-			u, err := loadUser(t.Context(), lateSource{found: tt.found, fails: tt.fails}, s)
-			enginetest.Want(t, name+": it took", time.Second, time.Since(began))
-			if !errors.Is(err, tt.err) {
-				t.Errorf("%s: %v", name, err)
-			}
-			if d := judgeUser(u, cleanup.Run{}); tt.err == nil {
-				enginetest.Want(t, name, tt.want, cmp.Or(d.Kind, d.Reason))
-			}
-		})
-	}
 }

@@ -106,40 +106,6 @@ func counts(t *testing.T, rep *report.Report, status report.Status, want report.
 	}
 }
 
-// TestCommentsComeBackHeld: posts that share a commit come back each with its comments, and no other job deletes these until it is
-// resumed.
-func TestCommentsComeBackHeld(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, due, "p1", "p2")
-	stray := cleanup.Rule[cleanup.Subject]{
-		Name: "comment", Load: cleanup.Itself, Reach: cleanup.Reach{Items: "comments"},
-		Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision { return cleanup.Do("delete comment", "due") },
-	}
-	other := enginetest.On(t, engine.NewFunction(cleanup.Job{Name: "otherJob", Rules: []cleanup.AnyRule{stray}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		return p.Sweep(ctx, documents.Query{Collection: "comments"}, "", stray)
-	}}, 5*time.Minute, []config.Backend{config.Firestore}), f.Project)
-	other.Clock = f.Clock
-	f.Env["UNDO_DAYS"] = "7"
-	for i, id := range []string{"p1", "p2"} {
-		f.Set(t, "posts/"+id, dueData())
-		f.Set(t, fmt.Sprint("comments/c", i), map[string]any{"postId": id})
-	}
-	first := f.Run(t, "")
-	want(t, f, map[string][]string{})
-	restorer := f.Restorer(t, f.Clock)
-	restorer.Jobs[other.Job.Name] = other.Job
-	if err := restorer.Undo(t.Context(), first.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	other.Run(t, "")
-	want(t, f, map[string][]string{"posts": {"p1", "p2"}, "comments": {"c0", "c1"}})
-	if err := restorer.Resume(t.Context(), other.Job.Name); err != nil {
-		t.Fatal(err)
-	}
-	other.Run(t, "")
-	want(t, f, map[string][]string{"posts": {"p1", "p2"}})
-}
-
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, due, "p1", "bare")
@@ -215,45 +181,6 @@ func TestAMistakenID(t *testing.T) {
 	}
 	counts(t, f.Run(t, ""), report.Completed, report.Counts{Planned: 2, Done: 2})
 	want(t, f, map[string][]string{"comments": {"of-undefined"}})
-}
-
-// TestJudgedByItsCircle shows a judge the circles of its posts.
-func TestJudgedByItsCircle(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, func(post posts.State, run cleanup.Run) cleanup.Decision {
-		if post.Circle.Data["closed"] == true {
-			return due(post, run)
-		}
-		return cleanup.Keep("its circle is not closed")
-	}, "closed", "closed2", "open", "gone", "none", "odd")
-	for id, circle := range map[string]any{"closed": "c1", "closed2": "c1", "open": "c2", "gone": "c3", "none": nil, "odd": "c1/members/x"} {
-		f.Set(t, "posts/"+id, map[string]any{"due": true, "circleId": circle})
-	}
-	f.Set(t, "circles/c1", map[string]any{"closed": true})
-	f.Set(t, "circles/c2", map[string]any{"closed": false})
-	f.Set(t, "circles/c1/members/x", map[string]any{"closed": true})
-	counts(t, f.Run(t, ""), report.Completed, report.Counts{Planned: 6, Done: 2, Changed: 4})
-	want(t, f, map[string][]string{"posts": {"gone", "none", "odd", "open"}})
-}
-
-// TestKeptBetweenTwoCommits has somebody keep a post when the first of its comments are gone.
-func TestKeptBetweenTwoCommits(t *testing.T) {
-	t.Parallel()
-	var judged atomic.Int32
-	f := newFunction(t, func(post posts.State, run cleanup.Run) cleanup.Decision {
-		if judged.Add(1) == 2 {
-			return cleanup.Keep("somebody keeps it")
-		}
-		return due(post, run)
-	}, "p1")
-	f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png")))
-	put(t, f, "posts/a.png", "p1")
-	f.SetMany(t, cleanup.MaxRoom+50, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("comments/c%03d", i), map[string]any{"postId": "p1"}
-	})
-	counts(t, f.Run(t, ""), report.Completed, report.Counts{Planned: 1, Changed: 1})
-	left := []int{len(f.Documents(t, "comments")), len(f.Documents(t, "posts")), len(f.Objects(t))}
-	enginetest.Want(t, "comments but the first 400, posts and files left", []int{50, 1, 1}, left)
 }
 
 // afterLosing has the first commit that deletes lose, and calls once its transaction is rolled back.

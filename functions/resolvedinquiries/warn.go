@@ -6,12 +6,8 @@ import (
 
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
 )
-
-// maxSubject is how many characters of a subject a notification repeats. A longer one might make the notification too large.
-const maxSubject = 500
 
 // toWarn is an inquiry whose user must be told. found has the user's document and the notification, if they exist.
 type toWarn struct {
@@ -65,7 +61,7 @@ func warning(inquiry documents.Document, locale notifications.Locale) notificati
 	subject, _ := inquiry.Text("subject")
 	return notifications.Notification{
 		UserID: user.ID, Type: "inquiry_deletion_warning",
-		Text:      locale.InquiryDeletionWarning(clip.Text(subject, maxSubject)),
+		Text:      locale.InquiryDeletionWarning(subject),
 		Fields:    map[string]any{"inquiryId": inquiry.ID()},
 		Announces: []string{inquiry.ID(), resolved.UTC().Format(time.RFC3339Nano)},
 	}

@@ -73,9 +73,8 @@ func limited(e cleanup.LimitError, database string) string {
 // wrong says what went wrong in a run.
 func wrong(r *report.Report, f report.Failure) string {
 	if f.Limit != nil {
-		if says := limited(*f.Limit, r.Database); says != "" {
-			return "a safety limit stopped " + cmp.Or(prefixed("the pass ", f.Limit.Pass), "it") + ": " + says
-		}
+		return "a safety limit stopped " + cmp.Or(prefixed("the pass ", f.Limit.Pass), "it") + ": " +
+			cmp.Or(limited(*f.Limit, r.Database), f.Limit.Why, f.Error)
 	}
 	return report.Phrase(f.Action, f.Target) + ": " + f.Error
 }
@@ -110,14 +109,18 @@ func (p *printer) next(r *report.Report) {
 	const goesOn = "The next run continues from there."
 	var says string
 	switch {
-	case r.Status == report.Completed && r.Approved > 0:
-		says = "Of the plan, all that is still as it was approved is done. Other runs do what else is due."
+	case r.Status == report.Completed && r.Kept["not in the approved plan"] > 0:
+		says = fmt.Sprintf("What was agreed to is done. Due as well, and not in the plan: %s. Do it: %s",
+			plural(r.Kept["not in the approved plan"], "item"), p.cmd("run", r.Job))
 	case r.Status == report.Partial && r.Stopped:
 		says = "It was stopped. " + goesOn
 	case r.Status == report.Partial:
 		says = "It was out of time, or was interrupted. " + goesOn
 	case r.Status == report.Skipped:
-		says = "It did nothing: another run was under way, or the job is held: " + p.cmd("runs", r.Job)
+		says = "It did nothing: another run was under way: " + p.cmd("runs", r.Job)
+		if len(r.Warnings) > 0 { // only of a hold is such a run warned
+			says = "It did nothing, because the job is held: " + p.cmd("runs", r.Job)
+		}
 	case r.Status == report.Aborted && r.Done() > 0:
 		says = "Nothing was done of what the limit stopped; the rest was done."
 	case r.Status == report.Aborted:

@@ -51,7 +51,7 @@ func (a *app) chooseBucket(project string) error {
 	}
 	a.setenv("STORAGE_BUCKET", there[0])
 	a.chosen = there[0]
-	fmt.Fprintf(a.errs, "firesweep: the bucket is %s, because STORAGE_BUCKET is not set\n", there[0])
+	fmt.Fprintf(a.errs, "Bucket: %s (STORAGE_BUCKET is not set)\n", there[0])
 	return nil
 }
 

@@ -11,9 +11,9 @@ func TestDefaultBucket(t *testing.T) {
 		says   string
 		code   int
 	}{
-		"none holds anything":      {nil, today + ", because STORAGE_BUCKET is not set", exitFine},
-		"today's":                  {[]string{today}, today + ", because", exitFine},
-		"that of an older project": {[]string{before}, before + ", because", exitFine},
+		"none holds anything":      {nil, today + " (STORAGE_BUCKET is not set)", exitFine},
+		"today's":                  {[]string{today}, today + " (STORAGE", exitFine},
+		"that of an older project": {[]string{before}, before + " (STORAGE", exitFine},
 		"both":                     {[]string{today, before}, "set STORAGE_BUCKET to one of them", exitWrongUse},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestDefaultBucket(t *testing.T) {
 			out, says = o.ends(t, exitFine, "init", "--yes", "--rules", t.TempDir()+"/firesweep.json")
 			wantParts(t, oneLine(says+out), tt.says)
 			if len(tt.filled) == 1 {
-				wantParts(t, out, "posts/  1  ")
+				wantParts(t, out, "Looked at a part of: posts/.")
 			}
 		})
 	}

@@ -3,16 +3,13 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,8 +30,7 @@ type checked struct {
 	Does     string                      `json:"does"`     // in a sentence
 	Schedule string                      `json:"schedule"`
 	TimeZone string                      `json:"timeZone"`
-	When     string                      `json:"when"` // the same in words
-	Limits   []string                    `json:"limits,omitempty"`
+	When     string                      `json:"when"`               // the same in words
 	Reads    string                      `json:"reads,omitempty"`    // what each run reads beside the items that are due
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
 	Note     string                      `json:"note,omitempty"`
@@ -51,10 +47,10 @@ func (a *app) checkCommand() *cobra.Command {
 all problems of the file at once; no project is asked.`,
 		Example: `  firesweep check
   firesweep check --write                 # the lock file for Terraform
-  firesweep check --indexes > firestore.indexes.json`,
+  firesweep check --indexes               # to add to firestore.indexes.json`,
 	}
 	c.Flags().BoolVar(&f.write, "write", false, "write the lock file that Terraform reads, and nothing else")
-	c.Flags().BoolVar(&f.indexes, "indexes", false, "write the content of firestore.indexes.json, and nothing else")
+	c.Flags().BoolVar(&f.indexes, "indexes", false, "write what to add to firestore.indexes.json, and nothing else")
 	c.RunE = func(_ *cobra.Command, names []string) error { return a.check(f, names) }
 	return c
 }
@@ -135,18 +131,8 @@ func (a *app) checkLock() error {
 	if err != nil || old == nil || bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), lock) {
 		return err
 	}
-	var is, was struct{ Version, Rules, Manifest string }
-	_ = json.Unmarshal(lock, &is)
-	why := "is not what these rules need: it was changed by hand, or is damaged"
-	switch err := json.Unmarshal(old, &was); {
-	case err != nil:
-	case was.Version != is.Version || was.Manifest != is.Manifest:
-		why = fmt.Sprintf("is of another version of Firesweep (%.40q) than this one (%s)", was.Version, version.Lock)
-	case was.Rules != is.Rules:
-		why = "is stale: " + a.rules + " was changed since"
-	}
-	fmt.Fprintf(a.errs, "firesweep: %s\nWrite it anew: firesweep check --write%s\n", plain(name+" "+why+"."), a.given.Rules)
-	return saidError(exitWrongUse)
+	return wrongUse("%s does not fit %s and this version of Firesweep (%s): write it anew with firesweep check --write%s",
+		name, a.rules, version.Lock, a.given.Rules)
 }
 
 // checked returns what is known of a job without running it.
@@ -156,8 +142,7 @@ func (a *app) checked(e manifest.Entry) checked {
 		When: e.When(), Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
 	}
 	if e.Rule != nil {
-		c.Does, c.Limits, c.Reads, c.Judged = e.Words(), limitsOf(*e.Rule), readsOf(*e.Rule), e.Judged()
-		c.Note = noteOn(*e.Rule)
+		c.Does, c.Reads, c.Judged, c.Note = e.Words(), readsOf(*e.Rule), e.Judged(), noteOn(*e.Rule)
 	}
 	return c
 }
@@ -168,14 +153,6 @@ func noteOn(r rule.Rule) string {
 	if r.CollectionGroup != "" {
 		notes = append(notes, fmt.Sprintf("collectionGroup: this also finds the top-level %s; for those below others only, write "+
 			`"collection": "parents/{parent}/%s"`, r.CollectionGroup, r.CollectionGroup))
-		for _, related := range r.Related() {
-			for _, field := range r.Fields(related) {
-				if strings.Contains(related.Document, "{"+field+"}") {
-					notes = append(notes, fmt.Sprintf("%s: {%s} is read from that field, because a collectionGroup binds only "+
-						"{id} and {parent}", related.Key, field))
-				}
-			}
-		}
 	}
 	for i, w := range r.Where {
 		if want, said := w.Ops["=="]; said && want == nil {
@@ -190,29 +167,6 @@ func noteOn(r rule.Rule) string {
 			"is deleted", r.Objects))
 	}
 	return strings.Join(notes, ". ")
-}
-
-// limitsOf returns the conditions under which a run of a rule does nothing. The figures are the defaults.
-func limitsOf(r rule.Rule) (limits []string) {
-	if of := cmp.Or(r.Source(), "all accounts listed"); r.DuePercent() < 100 {
-		limits = append(limits,
-			fmt.Sprintf("more than %d %% of %s are due, once there are %d", r.DuePercent(), of, config.EnoughForShare))
-	}
-	switch {
-	case r.ByReference():
-		limits = append(limits, "one of these fields refers to no object of the folder in any document, or holds what refers to no "+
-			"object of the bucket")
-	case r.Objects != "" && len(r.Gone) > 0:
-		limits = append(limits, r.Gone[0].Place().Collection+" is empty, and the rule looks there")
-	}
-	for _, related := range r.Related() {
-		in := related.Place().Collection
-		limit := in + " is empty, and the rule looks there"
-		if r.Objects == "" && in != "" && !slices.Contains(limits, limit) {
-			limits = append(limits, limit)
-		}
-	}
-	return append(limits, fmt.Sprintf("more than %d are due (MAX_ACTIONS)", config.DefaultMaxActions))
 }
 
 // printChecks prints what is known of jobs, and how their indexes are made.
@@ -237,14 +191,8 @@ func (a *app) printChecks(p *printer, checks []checked) {
 	if !needs {
 		return
 	}
-	const file = "firestore.indexes.json"
-	if _, err := os.Stat(filepath.Join(a.folder, file)); a.folder != "" && err == nil {
-		p.Say("", 0, 0, "The indexes, to paste into %s:", a.short(filepath.Join(a.folder, file)))
-		p.Command("firesweep check%s --indexes", p.given.Rules)
-	} else {
-		p.Say("", 0, 0, "The indexes, for the Firebase CLI:")
-		p.Command("firesweep check%s --indexes > %s", p.given.Rules, file)
-	}
+	p.Say("", 0, 0, "The indexes, to add to the Firebase CLI's firestore.indexes.json:")
+	p.Command("firesweep check%s --indexes", p.given.Rules)
 	p.Command("firebase deploy --only firestore:indexes")
 }
 
@@ -263,7 +211,6 @@ func (c checked) facts() [][2]string {
 	}
 	return [][2]string{
 		{"runs", c.When},
-		{"limits", prefixed("does nothing if ", strings.Join(c.Limits, "; if "))},
 		{"reads", c.Reads},
 		{"clients", prefixed("can make this rule delete, if your security rules let them write ", judgedWords(c.Judged))},
 		{"roles", strings.Join(roles, ", ")},
@@ -293,27 +240,14 @@ func capital(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[m
 
 // readsOf says which items that are not due each run of a rule reads; "" if none.
 func readsOf(r rule.Rule) string {
-	if r.Warn != nil {
-		warned := "each document that was warned about, twice, until it is deleted or in use again"
-		r.Warn = nil
-		return strings.TrimPrefix(readsOf(r)+"; "+warned, "; ")
-	}
-	var judged []string
-	for _, c := range r.Asked().Judged {
-		judged = append(judged, c.Words())
-	}
-	for _, c := range r.Exceptions() {
-		judged = append(judged, c.Words())
-	}
-	for _, related := range r.Related() {
-		judged = append(judged, related.Exists())
-	}
-	switch {
-	case r.Accounts != "" && len(r.Related()) > 0:
-		return "all accounts, a thousand a call, which is free; of those that are old enough, one read for 30 tells whether " +
-			strings.Join(judged, ", or whether ")
+	const noIndex = ", in every run: no index knows which of them are due"
+	reads := ""
+	switch related := len(r.Related()) > 0; {
 	case r.Accounts != "":
-		return "all accounts, a thousand a call, which is free"
+		reads = "all accounts, a thousand a call, which is free"
+		if related {
+			reads += "; and a document for 30 of those that are old enough"
+		}
 	case r.ByReference():
 		var all []string
 		for _, g := range r.Gone {
@@ -321,22 +255,19 @@ func readsOf(r rule.Rule) string {
 				all = append(all, of)
 			}
 		}
-		return fmt.Sprintf("%s, in every run, and once more before objects are deleted", strings.Join(all, " and "))
+		reads = strings.Join(all, " and ") + ", in every run, and once more before objects are deleted"
 	case r.Objects != "":
-		return ""
 	case r.Scans():
-		which := "every document of " + r.Source()
+		reads = "every document of " + r.Source()
 		if len(r.Asked().Filters) > 0 {
-			which += " that meets the conditions which an index answers"
+			reads += " that meets the conditions which an index answers"
 		}
-		return fmt.Sprintf("%s, in every run, whatever its age: no index knows it", which) +
-			prefixed("; and whether ", strings.Join(judged, ", or whether "))
-	case len(judged) == 0:
-		return ""
+		reads += noIndex
+	case related || len(r.Asked().Judged)+len(r.Exceptions()) > 0:
+		reads = "each document that is old enough" + noIndex
 	}
-	which := "each document that is old enough"
-	if len(r.Query(time.Time{}).OrderBy)+len(r.Asked().Filters) > 1 {
-		which += " and is in the index"
+	if r.Warn != nil {
+		reads = strings.TrimPrefix(reads+"; each document that was warned about, twice, until it is deleted or in use again", "; ")
 	}
-	return which + ", in every run: no index knows whether " + strings.Join(judged, ", or whether ")
+	return reads
 }

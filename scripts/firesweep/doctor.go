@@ -23,14 +23,11 @@ import (
 	"github.com/firesweep/firesweep/shared/version"
 )
 
-// Levels of a finding, the worst first.
+// Levels of a finding.
 const (
 	levelProblem = "problem" // makes a job fail, keeps it from running, lets others control it, or could not be checked
 	levelWarning = "warning" // makes a mistake final, or should be known
-	levelFine    = "fine"
 )
-
-var levels = []string{levelProblem, levelWarning, levelFine}
 
 // finding is the result of one check. docs/command.md documents it as JSON.
 type finding struct {
@@ -76,14 +73,15 @@ roles/storage.legacyBucketReader on the bucket.`,
 			if c.Context().Err() != nil {
 				return context.Cause(c.Context())
 			}
-			return a.show(map[string]any{"findings": p.found}, p.print, p.found[0].Level == levelProblem) // the worst is first
+			isProblem := func(f finding) bool { return f.Level == levelProblem }
+			return a.show(map[string]any{"findings": p.found}, p.print, slices.ContainsFunc(p.found, isProblem))
 		},
 	}
 }
 
 // patient returns what is to be checked of jobs.
 func (a *app) patient(names []string) (*patient, error) {
-	p := &patient{app: a, configs: map[string]config.Config{}}
+	p := &patient{app: a, configs: map[string]config.Config{}, found: []finding{}}
 	var err error
 	if p.jobs, err = a.jobsNamed(names); err != nil {
 		return nil, err
@@ -100,10 +98,7 @@ func (a *app) patient(names []string) (*patient, error) {
 
 // examine checks everything, and puts the worst findings first.
 func (p *patient) examine(ctx context.Context) {
-	if p.configs[p.jobs[0].Name].Emulators.Any() {
-		p.add("emulators", levelFine, "", "Emulators have no edition, point-in-time recovery, TTL policies, indexes, soft delete or "+
-			"released security rules: only the records of the jobs are checked.")
-	} else {
+	if !p.onEmulators() {
 		p.examineGoogle(ctx)
 	}
 	for _, job := range p.jobs {
@@ -111,8 +106,11 @@ func (p *patient) examine(ctx context.Context) {
 			p.add(job.Name, levelProblem, p.remedy(ctx, err), "Its runs cannot be read: %s", err)
 		}
 	}
-	slices.SortStableFunc(p.found, func(a, b finding) int { return slices.Index(levels, a.Level) - slices.Index(levels, b.Level) })
+	slices.SortStableFunc(p.found, func(a, b finding) int { return strings.Compare(a.Level, b.Level) }) // p before w
 }
+
+// onEmulators reports whether the project is on emulators, which have nothing to look at but the records of the jobs.
+func (p *patient) onEmulators() bool { return p.configs[p.jobs[0].Name].Emulators.Any() }
 
 // examineGoogle checks the databases and buckets of the jobs.
 func (p *patient) examineGoogle(ctx context.Context) {
@@ -179,40 +177,27 @@ func (d database) examine(ctx context.Context) {
 	if db.Type != "FIRESTORE_NATIVE" || db.DatabaseEdition == "ENTERPRISE" {
 		d.add(levelProblem, "Use a database in Native mode and Standard edition: neither can be changed.",
 			"It is %s %s: the functions need FIRESTORE_NATIVE, STANDARD.", db.Type, db.DatabaseEdition)
-	} else {
-		d.add(levelFine, "", "Native mode, Standard edition")
 	}
 	if db.PointInTimeRecoveryEnablement != "POINT_IN_TIME_RECOVERY_ENABLED" {
 		d.add(levelWarning, d.update("databases update", "--enable-pitr"),
 			"Point-in-time recovery is off: a deleted document can be restored for an hour only.")
-	} else {
-		d.add(levelFine, "", "Point-in-time recovery is on: a deleted document can be restored for seven days")
 	}
 }
 
-// retention is a TTL policy on one of the bundle's own groups of records.
-type retention struct{ group, what, after, level string }
-
-// retentions are the policies that each database needs; terraform/firestore.tf makes the same. No query asks for expireAt. Undo
-// logs hold whole documents of the application, people's data.
-var retentions = []retention{
-	{"cleanupRuns", "reports of runs", "90 days", levelWarning},
-	{collections.Undo, "undo logs, which hold the documents that were deleted,", "UNDO_DAYS", levelProblem},
-}
-
-// examineRetention checks the TTL policies that delete the bundle's own records.
+// examineRetention checks the TTL policies that delete the bundle's own records; terraform/firestore.tf makes the same. Undo logs
+// hold whole documents of the application, people's data.
 func (d database) examineRetention(ctx context.Context) {
-	for _, r := range retentions {
-		at := d.name + "/collectionGroups/" + r.group + "/fields/expireAt"
+	for _, of := range []struct{ group, what, level string }{
+		{"cleanupRuns", "reports of runs", levelWarning},
+		{collections.Undo, "undo logs, which hold the documents that were deleted,", levelProblem},
+	} {
+		at := d.name + "/collectionGroups/" + of.group + "/fields/expireAt"
 		field, err := d.service.CollectionGroups.Fields.Get(at).Context(ctx).Do()
-		do := "terraform apply, or: " + d.update("fields ttls update expireAt", "--collection-group="+r.group+" --enable-ttl")
-		switch {
-		case err != nil:
-			d.unknown("The TTL policy of "+r.group, err)
-		case field.TtlConfig == nil || field.TtlConfig.State != "ACTIVE":
-			d.add(r.level, do, "%s has no active TTL policy on expireAt: %s are kept for ever.", r.group, r.what)
-		default:
-			d.add(levelFine, "", "%s are deleted after %s", capital(r.what), r.after)
+		if err != nil {
+			d.unknown("The TTL policy of "+of.group, err)
+		} else if field.TtlConfig == nil || field.TtlConfig.State != "ACTIVE" {
+			d.add(of.level, "terraform apply, or: "+d.update("fields ttls update expireAt", "--collection-group="+of.group+" --enable-ttl"),
+				"%s has no active TTL policy on expireAt: %s are kept for ever.", of.group, of.what)
 		}
 	}
 }
@@ -253,73 +238,74 @@ func (d database) examineIndex(ctx context.Context, job string, wanted manifest.
 			is = "is " + index.State
 		}
 	}
-	switch is {
-	case "is READY":
-		d.add(levelFine, "", "The index %s of %s is there", words, wanted.CollectionGroup)
-		return
-	case "is CREATING":
+	if is == "is CREATING" {
 		do = "Wait until it is built; the job is tried again."
 	}
-	d.add(levelProblem, do, "%s needs the index %s of %s, which %s.", job, words, wanted.CollectionGroup, is)
+	if is != "is READY" {
+		d.add(levelProblem, do, "%s needs the index %s of %s, which %s.", job, words, wanted.CollectionGroup, is)
+	}
 }
 
-// client is what the security rules are told of a client that has signed in, as anybody can.
-var client = map[string]any{"uid": "somebody", "token": map[string]any{"sub": "somebody"}}
-
-// examineRules lets Google test, with the released rules, whether a client that has signed in may use the bundle's own
-// collections.
+// examineRules lets Google test, with the released rules, whether a client that has signed in, as anybody can, may use the
+// bundle's own collections.
 func (d database) examineRules(ctx context.Context, service *firebaserules.ProjectsService) {
-	const do = "Close them: no rule may allow them, and a rule for all documents, {document=**}, must leave them out: "
 	release := "cloud.firestore"
 	if d.id != "(default)" {
 		release += "/" + d.id
 	}
-	methods, suite := []string{"get", "list", "create", "update", "delete"}, &firebaserules.TestSuite{}
+	suite, asks := &firebaserules.TestSuite{}, []string{}
 	for _, document := range collections.Documents() {
-		for _, method := range methods {
+		for _, method := range []string{"get", "list", "create", "update", "delete"} {
 			data := map[string]any{"data": map[string]any{}}
-			one := &firebaserules.TestCase{Expectation: "DENY", PathEncoding: "PLAIN", Resource: data, Request: map[string]any{
+			test := &firebaserules.TestCase{Expectation: "DENY", PathEncoding: "PLAIN", Resource: data, Request: map[string]any{
 				"path": "/databases/" + d.id + "/documents/" + document, "method": method, "resource": data,
-				"time": d.clock().UTC().Format(time.RFC3339), "auth": client}}
+				"time": d.clock().UTC().Format(time.RFC3339),
+				"auth": map[string]any{"uid": "somebody", "token": map[string]any{"sub": "somebody"}}}}
 			if method == "create" {
-				one.Resource = nil
+				test.Resource = nil
 			}
-			suite.TestCases = append(suite.TestCases, one)
+			suite.TestCases, asks = append(suite.TestCases, test), append(asks, method+" in "+path.Dir(document))
 		}
 	}
-	var tested *firebaserules.TestRulesetResponse
-	var rules *firebaserules.Ruleset
-	released, err := service.Releases.Get("projects/" + d.project + "/releases/" + release).Context(ctx).Do()
-	if err == nil {
-		rules, err = service.Rulesets.Get(released.RulesetName).Context(ctx).Do()
-	}
-	if err == nil {
-		ask := &firebaserules.TestRulesetRequest{Source: rules.Source, TestSuite: suite}
-		tested, err = service.Test("projects/"+d.project, ask).Context(ctx).Do()
-	}
-	if err == nil && len(tested.TestResults) != len(suite.TestCases) {
-		err = fmt.Errorf("%d of %d tests were made", len(tested.TestResults), len(suite.TestCases))
-	}
+	results, err := d.tested(ctx, service, release, suite)
 	var may []string
-	for i := 0; err == nil && i < len(suite.TestCases); i++ {
-		switch state := tested.TestResults[i].State; state {
-		case "SUCCESS":
-		case "FAILURE":
-			may = append(may, methods[i%len(methods)]+" in "+path.Dir(collections.Documents()[i/len(methods)]))
-		default:
-			err = fmt.Errorf("a test ended as %q", state)
+	for i, result := range results {
+		if result.State == "FAILURE" {
+			may = append(may, asks[i])
+		} else if result.State != "SUCCESS" {
+			err = fmt.Errorf("a test ended as %q", result.State)
 		}
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		d.add(levelProblem, "It needs roles/firebaserules.viewer, the API firebaserules.googleapis.com, and rules of "+release+".",
 			"Its security rules cannot be tested: %s", apiError(err))
-	case len(may) > 0:
-		d.add(levelProblem, do+version.Page("docs/firestore.rules"),
-			"Security rules: anybody who has signed in may %s.", strings.Join(may, ", "))
-	default:
-		d.add(levelFine, "", "Security rules refuse a client that has signed in the bundle's own collections")
+	} else if len(may) > 0 {
+		d.add(levelProblem, "Close them: no rule may allow them, and a rule for all documents, {document=**}, must leave them out: "+
+			version.Page("docs/firestore.rules"), "Security rules: anybody who has signed in may %s.", strings.Join(may, ", "))
 	}
+}
+
+// tested tests the rules of a release, and returns a result for each test.
+func (d database) tested(
+	ctx context.Context, service *firebaserules.ProjectsService, release string, suite *firebaserules.TestSuite,
+) ([]*firebaserules.TestResult, error) {
+	released, err := service.Releases.Get("projects/" + d.project + "/releases/" + release).Context(ctx).Do()
+	if err != nil {
+		return nil, err
+	}
+	rules, err := service.Rulesets.Get(released.RulesetName).Context(ctx).Do()
+	if err != nil {
+		return nil, err
+	}
+	ask := &firebaserules.TestRulesetRequest{Source: rules.Source, TestSuite: suite}
+	tested, err := service.Test("projects/"+d.project, ask).Context(ctx).Do()
+	if err != nil {
+		return nil, err
+	}
+	if len(tested.TestResults) != len(suite.TestCases) {
+		return nil, fmt.Errorf("%d of %d tests were made", len(tested.TestResults), len(suite.TestCases))
+	}
+	return tested.TestResults, nil
 }
 
 // examineBucket checks a bucket, and whether it keeps deleted files for as long as runs can be taken back.
@@ -335,17 +321,14 @@ func (p *patient) examineBucket(ctx context.Context, service *storage.Service, n
 	if b.SoftDeletePolicy != nil {
 		kept = int(time.Duration(b.SoftDeletePolicy.RetentionDurationSeconds) * time.Second / (24 * time.Hour))
 	}
-	switch do := fmt.Sprintf("gcloud storage buckets update gs://%s --soft-delete-duration=%dd", name, max(30, undoDays)); {
-	case b.Versioning != nil && b.Versioning.Enabled:
-		p.add(about, levelFine, "",
-			"Object versioning is on: a deleted file becomes noncurrent and stays until a lifecycle rule deletes it")
+	do := fmt.Sprintf("gcloud storage buckets update gs://%s --soft-delete-duration=%dd", name, max(30, undoDays))
+	switch {
+	case b.Versioning != nil && b.Versioning.Enabled: // a deleted file stays until a lifecycle rule deletes it
 	case kept == 0:
 		p.add(about, levelWarning, do, "Soft delete is off: a deleted file is gone at once.")
 	case kept < undoDays:
 		p.add(about, levelWarning, do, "Soft delete keeps a deleted file for %s, and UNDO_DAYS is %d: "+
 			"what is taken back later comes back without its files.", plural(kept, "day"), undoDays)
-	default:
-		p.add(about, levelFine, "", "Soft delete keeps a deleted file for %s", plural(kept, "day"))
 	}
 }
 
@@ -360,18 +343,12 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 		return nil
 	}
 	if record.Held != nil {
-		p.add(job.Name, levelWarning, "When the rule and the data are right: "+p.cmd("resume", job.Name), "It is held %s.",
+		p.add(job.Name, levelWarning, "When the rule and the data are right: "+p.cmd("resume", record.Held.Record), "It is held %s.",
 			since(*record.Held))
 	}
 	st, err := p.standing(ctx, job, record, 1)
-	switch {
-	case err != nil:
-	case st.bad():
+	if err == nil && st.bad() {
 		p.add(job.Name, levelProblem, "Look at: "+p.cmd("show", job.Name), "%s. %s", capital(st.State), st.Detail)
-	case st.State == stateNever || st.State == stateUnderWay:
-		p.add(job.Name, levelFine, "", "%s. %s", capital(st.State), st.Detail)
-	case record.Last != nil:
-		p.add(job.Name, levelFine, "", "The last success was %s UTC", when(record.Last.StartedAt))
 	}
 	return err
 }
@@ -392,20 +369,17 @@ func apiError(err error) error {
 // print prints the findings for people.
 func (p *patient) print(to *printer) {
 	styles := map[string]string{levelProblem: red, levelWarning: yellow}
-	counts := map[string]int{}
 	for _, f := range p.found {
-		counts[f.Level]++
 		to.Say(styles[f.Level], 0, 2, "%s: %s: %s", f.Level, f.About, f.Text)
 		if f.Do != "" {
 			to.Say("", 2, 3, "-> %s", f.Do)
 		}
 	}
-	var words []string
-	for _, level := range levels {
-		if counts[level] > 0 {
-			words = append(words, fmt.Sprintf("%d %s", counts[level], level))
-		}
+	if len(p.found) == 0 {
+		to.Say("", 0, 0, "Nothing was found that would make a job fail, or a mistake final.")
 	}
-	to.Line("")
-	to.Say(bold, 0, 0, "%s", strings.Join(words, ", "))
+	if p.onEmulators() {
+		to.Say("", 0, 0, "On emulators, only the records of the jobs are checked: these have no edition, recovery, TTL policies, indexes, "+
+			"soft delete or released security rules.")
+	}
 }

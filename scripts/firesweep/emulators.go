@@ -6,13 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tailscale/hujson"
 )
@@ -73,31 +70,28 @@ func reach(ctx context.Context, host string) error {
 	return err
 }
 
-// discover finds the emulators of a project that Google does not have: those that the Firebase CLI runs, or else those that
-// answer where firebase.json says. What a variable names is left as it is.
+// discover finds the emulators of a project that Google does not have: those that answer where firebase.json says. What a
+// variable names is left as it is.
 func (a *app) discover(ctx context.Context, id string) error {
-	hosts := a.started(ctx, id)
-	if len(hosts) == 0 {
-		var err error
-		if hosts, err = a.configured(); err != nil {
-			return err
-		}
+	hosts, err := a.configured()
+	if err != nil {
+		return err
 	}
 	var found, tried []string
 	for _, e := range emulators {
 		host := hosts[e.name]
-		if _, own := a.set(e); own != "" || host == "" {
+		if _, own := a.set(e); own != "" {
 			continue
 		}
-		if reach(ctx, host) != nil {
-			tried = append(tried, fmt.Sprintf("%s at %s", e.name, host))
+		at := e.name + " at " + host
+		if tried = append(tried, at); reach(ctx, host) != nil {
 			continue
 		}
 		a.setenv(e.variables[0], host)
 		if err := a.export(e.variables[0], host); err != nil { // Google's clients read it
 			return fmt.Errorf("set %s: %w", e.variables[0], err)
 		}
-		found = append(found, fmt.Sprintf("%s at %s", e.name, host))
+		found = append(found, at)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -106,50 +100,7 @@ func (a *app) discover(ctx context.Context, id string) error {
 		return wrongUse("%s is a project that only emulators have, and none of Firestore answers (tried %s). Start them: "+
 			"firebase emulators:start --project %s. Or set FIRESTORE_EMULATOR_HOST", id, strings.Join(tried, ", "), id)
 	}
-	fmt.Fprintf(a.errs, "firesweep: on the emulators of %s: %s\n", id, strings.Join(found, ", "))
-	return nil
-}
-
-// askHub is how long the emulators' hub may take to answer.
-const askHub = 2 * time.Second
-
-// started returns the addresses of the emulators that the Firebase CLI runs for a project, by name; none if its hub does not say.
-// The CLI writes where the hub is into the folder for temporary files: the beginnings of its addresses.
-func (a *app) started(ctx context.Context, id string) map[string]string {
-	text, err := os.ReadFile(filepath.Join(cmp.Or(a.getenv("TMPDIR"), os.TempDir()), "hub-"+id+".json"))
-	var hub struct {
-		Origins []string `json:"origins"`
-	}
-	if err != nil || json.Unmarshal(text, &hub) != nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, askHub)
-	defer cancel()
-	for _, origin := range hub.Origins {
-		at, err := url.Parse(origin)
-		if err != nil {
-			continue
-		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.JoinPath("emulators").String(), nil)
-		if err != nil {
-			continue
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			continue
-		}
-		var listed map[string]address
-		err = json.NewDecoder(response.Body).Decode(&listed)
-		_ = response.Body.Close() // it was only read
-		if err != nil {
-			continue
-		}
-		hosts := map[string]string{}
-		for name, one := range listed {
-			hosts[name] = one.hostPort()
-		}
-		return hosts
-	}
+	fmt.Fprintf(a.errs, "Emulators of %s: %s\n", id, strings.Join(found, ", "))
 	return nil
 }
 

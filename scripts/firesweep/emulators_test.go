@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -38,49 +36,23 @@ func at(host string) string {
 	return fmt.Sprintf(`{"host":%q,"port":%s}`, name, port)
 }
 
-// TestEmulatorsOfADemoProject: they are those that the Firebase CLI runs, or else those of firebase.json, without variables, and
-// Google is never asked.
+// TestEmulatorsOfADemoProject: they are those of firebase.json, without variables, and Google is never asked.
 func TestEmulatorsOfADemoProject(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.Set(t, "drafts/old", map[string]any{"editedAt": now.AddDate(-1, 0, 0)})
 	fire, auth, storage := o.env["FIRESTORE_EMULATOR_HOST"], o.env["FIREBASE_AUTH_EMULATOR_HOST"], strings.TrimPrefix(o.env["STORAGE_EMULATOR_HOST"], "http://")
 	const nobody = "127.0.0.1:1"
-	hub := func(listed string) string {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/emulators" {
-				t.Errorf("the hub is asked for %s", r.URL)
-			}
-			fmt.Fprint(w, listed)
-		}))
-		t.Cleanup(server.Close)
-		return server.URL
-	}
-	all := fmt.Sprintf(`{"hub":%s,"firestore":%s,"auth":%s,"storage":%s}`, at(nobody), at(fire), at(auth), at(storage))
-	origin := hub(all)
 	for name, tt := range map[string]struct {
-		firebase, hub string
-		env           map[string]string
-		exported      map[string]string // none: it is refused
-		refused       string
+		firebase string
+		env      map[string]string
+		exported map[string]string // none: it is refused
+		refused  string
 	}{
 		"firebase.json": {
 			firebase: `{"emulators":{ // mine
 				"singleProjectMode":true,"firestore":` + at(fire) + `,"auth":` + at(auth) + `,"storage":` + at(nobody) + `}}`,
 			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth},
-		},
-		"the hub before firebase.json": {
-			firebase: `{"emulators":{"firestore":` + at(nobody) + `}}`, hub: `{"version":"14","origins":["http://127.0.0.1:1",` + fmt.Sprintf("%q", origin) + `]}`,
-			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth, "STORAGE_EMULATOR_HOST": storage},
-		},
-		"a hub that is gone": {
-			firebase: `{"emulators":{"firestore":` + at(fire) + `,"auth":` + at(nobody) + `,"storage":` + at(nobody) + `}}`,
-			hub:      `{"version":"14","origins":["http://127.0.0.1:1"]}`,
-			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire},
-		},
-		"a hub without Firestore": {
-			firebase: `{"emulators":{"firestore":` + at(fire) + `}}`,
-			hub:      fmt.Sprintf(`{"origins":[%q]}`, hub(`{"auth":`+at(auth)+`}`)), refused: " and none of Firestore answers",
 		},
 		"variables": {
 			firebase: `{"emulators":{"firestore":` + at(nobody) + `}}`, env: map[string]string{"FIRESTORE_EMULATOR_HOST": fire}, exported: map[string]string{},
@@ -100,11 +72,8 @@ func TestEmulatorsOfADemoProject(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := *o
 			o.exported = map[string]string{}
-			o.inApp(t, map[string]string{"firesweep.json": drafts, "firebase.json": tt.firebase, "tmp": ""})
-			if tt.hub != "" {
-				write(t, o.dir+"/tmp/hub-"+o.ID+".json", tt.hub)
-			}
-			o.env = map[string]string{"GOOGLE_CLOUD_PROJECT": o.ID, "TMPDIR": o.dir + "/tmp"}
+			o.inApp(t, map[string]string{"firesweep.json": drafts, "firebase.json": tt.firebase})
+			o.env = map[string]string{"GOOGLE_CLOUD_PROJECT": o.ID}
 			maps.Copy(o.env, tt.env)
 			if tt.refused != "" {
 				o.refuses(t, exitWrongUse, tt.refused, "plan")
@@ -113,7 +82,7 @@ func TestEmulatorsOfADemoProject(t *testing.T) {
 			out, errs := o.ends(t, exitFine, "plan")
 			wantParts(t, out, "drafts/old")
 			want(t, "exported", tt.exported, o.exported)
-			want(t, "says where", len(tt.exported) > 0, strings.Contains(errs, "firesweep: on the emulators of "+o.ID+": firestore at "+fire))
+			want(t, "says where", len(tt.exported) > 0, strings.Contains(errs, "Emulators of "+o.ID+": firestore at "+fire))
 		})
 	}
 }

@@ -49,28 +49,22 @@ func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 
 // find returns what a run did that concerns something.
 func (a *app) find(ctx context.Context, p restore.Project, runID, what string, at *far) (found []foundThing, err error) {
-	sum := undo.Sum{Bucket: a.bucketOf(runID), Names: true, Of: func(r undo.Record) bool { return concerns(r, what) }}
-	if err := readLog(ctx, p, runID, at, &sum); err != nil && !errors.Is(err, restore.ErrNoLog) { // or else it has just expired
-		return nil, err
-	}
-	things := sum.Things()
-	if len(things) == 0 {
-		return nil, nil
-	}
 	doc, saved, err := p.DB.Get(ctx, "cleanupRuns/"+runID)
 	if err != nil {
 		return nil, err
 	}
-	var undone *report.Undone
+	rep := &report.Report{Bucket: a.bucketOf(runID)}
 	if saved {
-		r, err := report.Of(doc)
-		if err != nil {
+		if rep, err = report.Of(doc); err != nil {
 			return nil, err
 		}
-		undone = r.Undone
 	}
-	for _, t := range things {
-		found = append(found, foundThing{runID, t.Target, t.What, t.Reason, undone})
+	sum := undo.Sum{Bucket: rep.Bucket, Names: true, Of: func(r undo.Record) bool { return concerns(r, what) }}
+	if err := readLog(ctx, p, runID, at, &sum); err != nil && !errors.Is(err, restore.ErrNoLog) { // or else it has just expired
+		return nil, err
+	}
+	for _, t := range sum.Things() {
+		found = append(found, foundThing{runID, t.Target, t.What, t.Reason, rep.Undone})
 	}
 	return found, nil
 }

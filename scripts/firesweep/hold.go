@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// That a job is held, and what it keeps, is in the job's own record in the database, which each run reads first. So a job is held
-// wherever it runs: deployed, at a terminal, or from another checkout whose rules nobody here knows.
+// That a job is held is in its own record in the database, or in one for all jobs, which lists what they keep, too. Each run reads
+// these first. So a job is held wherever it runs: deployed, at a terminal, or from another checkout whose rules nobody here knows.
 
 // holding is which jobs are held and what is kept, or what of this a command changes. docs/command.md documents it as JSON.
 type holding struct {
@@ -27,7 +29,7 @@ type holding struct {
 }
 
 type heldJob struct {
-	Job           string `json:"job"`
+	Job           string `json:"job"` // or all-jobs, or new-jobs: those that were not known when they were held
 	Database      string `json:"database"`
 	jobstate.Hold        // its time is zero: nobody holds the job
 	Ended         string `json:"ended,omitempty"` // the run that --stop has ended, and how it did
@@ -36,8 +38,7 @@ type heldJob struct {
 
 type keptItem struct {
 	jobstate.Kept
-	Database string   `json:"database"`
-	JobsKeep []string `json:"jobs"` // those that keep it
+	Database string `json:"database"`
 }
 
 // failed reports whether something was not changed.
@@ -63,7 +64,8 @@ func (a *app) holdCommand() *cobra.Command {
 		Use:   "hold [JOB...]",
 		Short: "Make jobs do nothing, or keep something; list what is held",
 		Long: `Make jobs do nothing until 'firesweep resume', wherever they run, or with --keep
-make them keep something; without names and flags, list what is held and kept.
+make all jobs keep something. Alone, it lists what is held and kept.
+--all and --keep are for every job of the database, also for those to come.
 
 PATH is a document, with all below it, a file, a folder or a collection with a
 slash at its end, or an account. Cloud Tasks keeps the tasks of held workers.
@@ -75,7 +77,7 @@ Your credentials need roles/datastore.user, for the list roles/datastore.viewer.
 	c.Flags().StringVar(&f.because, "because", "", "why, as `TEXT` for those who come after you")
 	c.Flags().BoolVar(&f.stop, "stop", false, "end what is under way, too")
 	c.Flags().BoolVar(&f.all, "all", false, "hold all jobs")
-	c.Flags().StringArrayVar(&f.keep, "keep", nil, "have jobs keep what is at this `PATH`; may be repeated")
+	c.Flags().StringArrayVar(&f.keep, "keep", nil, "have all jobs keep what is at this `PATH`; may be repeated")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	c.RunE = func(c *cobra.Command, names []string) error {
 		f.because = strings.TrimSpace(f.because)
@@ -110,18 +112,27 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 		return err
 	}
 	h.Keep = []keptItem{}
+	if len(names) == 0 && !f.stop {
+		h.Jobs = h.forAll()
+	}
 	if len(f.keep) > 0 {
 		for _, path := range f.keep {
+			if err := a.mustBeThere(c.Context(), path); err != nil {
+				return err
+			}
 			h.Keep = append(h.Keep, keptItem{Kept: jobstate.Kept{Path: path, At: a.clock().UTC(), By: who(), Why: f.because}})
 		}
-		return a.change(c, f.yes, nil, h, "Have "+plural(len(h.Jobs), "job")+" keep this", func(p restore.Project, j *heldJob) error {
-			return p.Keep(c.Context(), j.Job, who(), f.because, f.keep...)
+		return a.change(c, f.yes, nil, h, "Have all jobs keep this", func(p restore.Project, _ *heldJob) error {
+			return p.Keep(c.Context(), who(), f.because, f.keep...)
 		})
 	}
 	if f.because == "" {
 		f.because = "somebody stopped it"
 	}
 	steps := []func(restore.Project, *heldJob) error{func(p restore.Project, j *heldJob) error {
+		if f.all && j.Job != jobstate.AllJobs {
+			return nil
+		}
 		err := p.Hold(c.Context(), j.Job, who(), f.because)
 		if err == nil && j.At.IsZero() {
 			j.Hold = jobstate.Hold{At: a.clock().UTC(), By: who(), Why: f.because}
@@ -129,12 +140,40 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 		return err
 	}}
 	question := "Hold " + plural(len(h.Jobs), "job")
+	if f.all {
+		question = "Hold all jobs"
+	}
 	if f.stop {
 		question += ", and end what is under way"
 		steps = append(steps, func(p restore.Project, j *heldJob) error { return a.tellToStop(c.Context(), p, j) },
 			func(p restore.Project, j *heldJob) error { return a.awaitEnd(c.Context(), p, j) })
 	}
 	return a.change(c, f.yes, names, h, question, steps...)
+}
+
+// mustBeThere refuses a path where no database has a document, and none below it. Of files, folders and accounts, nothing is
+// looked up.
+func (a *app) mustBeThere(ctx context.Context, path string) error {
+	ref, err := documents.RefOf(path)
+	if err != nil { // it is no document's
+		return nil
+	}
+	there := false
+	err = a.eachDatabase(ctx, func(p restore.Project, _ string) error {
+		_, found, err := p.DB.Get(ctx, path)
+		if err != nil || found {
+			there = there || found
+			return err
+		}
+		below, err := p.DB.Collections(ctx, ref)
+		there = there || len(below) > 0
+		return err
+	})
+	if err == nil && !there {
+		err = wrongUse("--keep: there is no document %s: a file is gs://%s/%s, a folder or a collection ends with a slash",
+			path, cmp.Or(a.getenv("STORAGE_BUCKET"), "BUCKET"), path)
+	}
+	return err
 }
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -145,8 +184,11 @@ func (a *app) resumeCommand() *cobra.Command {
 		Long: `Let held jobs run again, in every database, or with --keep let jobs judge again
 what they keep; correct the rule or the data first.
 
-PATH is as 'firesweep hold' lists it, or a run's whole id for all that undoing a
-part of it has jobs keep. Your credentials need roles/datastore.user.`,
+JOB and PATH are as 'firesweep hold' lists them: all-jobs takes back hold --all,
+new-jobs that an undo holds jobs which it did not know; a run's whole id is
+all that undoing a part of it has jobs keep.
+
+Your credentials need roles/datastore.user.`,
 		Example: `  firesweep resume cleanupReports
   firesweep resume --all
   firesweep resume --keep users/abc --keep 'account abc'`,
@@ -182,20 +224,19 @@ func (a *app) resume(c *cobra.Command, f holdFlags, names []string) error {
 		h.Keep = slices.DeleteFunc(h.Keep, func(k keptItem) bool {
 			return !slices.ContainsFunc(f.keep, func(by string) bool { return named(k, by) })
 		})
-		var paths, jobs []string
+		var paths []string
 		for _, k := range h.Keep {
-			paths, jobs = append(paths, k.Path), append(jobs, k.JobsKeep...)
+			paths = append(paths, k.Path)
 		}
-		h.Jobs = slices.DeleteFunc(h.Jobs, func(j heldJob) bool { return !slices.Contains(jobs, j.Job) })
-		return a.change(c, f.yes, nil, h, "Let "+plural(len(h.Jobs), "job")+" judge this again",
-			func(p restore.Project, j *heldJob) error {
-				return p.Unkeep(c.Context(), j.Job, paths...)
-			})
+		h.Jobs = h.forAll()
+		return a.change(c, f.yes, nil, h, "Let the jobs judge this again", func(p restore.Project, _ *heldJob) error {
+			return p.Unkeep(c.Context(), paths...)
+		})
 	}
 	h.Jobs, h.Keep = h.held(), []keptItem{}
 	for _, name := range names {
 		if !slices.ContainsFunc(h.Jobs, func(j heldJob) bool { return a.means(name, j.Job) }) {
-			return fmt.Errorf("nobody holds %s: see %s", name, a.cmd("hold"))
+			return fmt.Errorf("nobody holds %s by itself: see %s", name, a.cmd("hold"))
 		}
 	}
 	if len(h.Jobs) == 0 {
@@ -206,11 +247,17 @@ func (a *app) resume(c *cobra.Command, f holdFlags, names []string) error {
 	})
 }
 
+// forAll returns the records that are for all jobs of a database.
+func (h holding) forAll() []heldJob {
+	return slices.DeleteFunc(slices.Clone(h.Jobs), func(j heldJob) bool { return j.Job != jobstate.AllJobs })
+}
+
 // holding reads which jobs are held and what they keep, of all that have a record in a database, wherever they are declared,
 // and of those that the application uses, or of jobs with these names.
 func (a *app) holding(ctx context.Context, all bool, names []string) (h holding, err error) {
 	h = holding{Jobs: []heldJob{}, Keep: []keptItem{}}
 	defer a.progress(ctx, doing("reading the jobs' records"))()
+	newJobs := map[string]jobstate.State{} // by database
 	err = a.eachDatabase(ctx, func(p restore.Project, database string) error {
 		records, err := p.Records(ctx)
 		for _, r := range records {
@@ -218,11 +265,19 @@ func (a *app) holding(ctx context.Context, all bool, names []string) (h holding,
 			if r.State.Held != nil {
 				j.Hold = *r.State.Held
 			}
+			if r.Job == jobstate.NewJobs {
+				newJobs[database] = r.State
+			}
 			if r.Err != nil {
 				j.Error = r.Err.Error()
 			}
 			h.Jobs = append(h.Jobs, j)
-			h.keep(r, database)
+			for _, one := range r.State.Keep {
+				h.Keep = append(h.Keep, keptItem{one, database})
+			}
+		}
+		if !slices.ContainsFunc(records, func(r restore.Record) bool { return r.Job == jobstate.AllJobs }) {
+			h.Jobs = append(h.Jobs, heldJob{Job: jobstate.AllJobs, Database: database})
 		}
 		return err
 	})
@@ -236,6 +291,12 @@ func (a *app) holding(ctx context.Context, all bool, names []string) (h holding,
 		there := func(j heldJob) bool { return j.Job == e.Name && j.Database == cfg.Database }
 		if (slices.ContainsFunc(used, uses) || len(names) > 0) && !slices.ContainsFunc(h.Jobs, there) {
 			h.Jobs = append(h.Jobs, heldJob{Job: e.Name, Database: cfg.Database})
+		}
+	}
+	for i := range h.Jobs {
+		j := &h.Jobs[i]
+		if s := newJobs[j.Database]; s.Held != nil && j.At.IsZero() && j.Job != jobstate.AllJobs && !slices.Contains(s.Known, j.Job) {
+			j.Hold = *s.Held
 		}
 	}
 	for _, name := range names {
@@ -260,17 +321,6 @@ func (a *app) means(name, job string) bool {
 	})
 }
 
-// keep adds what a job of a database keeps.
-func (h *holding) keep(r restore.Record, database string) {
-	for _, one := range r.State.Keep {
-		i := slices.IndexFunc(h.Keep, func(k keptItem) bool { return k.Path == one.Path && k.Database == database })
-		if i < 0 {
-			i, h.Keep = len(h.Keep), append(h.Keep, keptItem{Kept: one, Database: database})
-		}
-		h.Keep[i].JobsKeep = append(h.Keep[i].JobsKeep, r.Job)
-	}
-}
-
 func (a *app) listHeld(ctx context.Context) error {
 	h, err := a.holding(ctx, true, nil)
 	if err != nil {
@@ -280,7 +330,7 @@ func (a *app) listHeld(ctx context.Context) error {
 	return a.show(h, func(p *printer) {
 		p.holding(h)
 		if len(h.Jobs)+len(h.Keep) == 0 {
-			p.Say("", 0, 2, "No job is held, and none keeps anything.")
+			p.Say("", 0, 2, "No job is held, and nothing is kept.")
 		}
 		if len(h.Jobs) > 0 {
 			p.Say("", 0, 2, "Let a job run again:")
@@ -334,19 +384,9 @@ func (a *app) change(
 // lookEvery is how often hold looks whether a run has ended.
 const lookEvery = time.Second
 
-// stateOf reads a job's record, and when that was read, by Firestore's clock.
-func stateOf(ctx context.Context, p restore.Project, job string) (jobstate.State, time.Time, error) {
-	doc, _, err := p.DB.Get(ctx, "cleanupJobs/"+job)
-	if err != nil {
-		return jobstate.State{}, doc.ReadTime, err
-	}
-	s, err := jobstate.Of(p.Config, job, doc)
-	return s, doc.ReadTime, err
-}
-
 // tellToStop tells the run of a job to stop, if one is under way.
 func (a *app) tellToStop(ctx context.Context, p restore.Project, j *heldJob) error {
-	s, _, err := stateOf(ctx, p, j.Job)
+	s, _, err := p.State(ctx, j.Job)
 	if j.Ended = s.Run(); err != nil || j.Ended == "" {
 		return err
 	}
@@ -364,7 +404,7 @@ func (a *app) awaitEnd(ctx context.Context, p restore.Project, j *heldJob) error
 	}
 	defer a.progress(ctx, doing("waiting for the end of "+runID))()
 	for {
-		switch s, now, err := stateOf(ctx, p, j.Job); {
+		switch s, now, err := p.State(ctx, j.Job); {
 		case err != nil:
 			return fmt.Errorf("wait for %s, which is told to stop: %w", runID, err)
 		case s.Released(runID):
@@ -391,7 +431,7 @@ func (p *printer) holding(h holding) {
 	}
 	for _, k := range h.Keep {
 		keep = append(keep, tableRow{Cells: []string{k.Path, k.Database}, Notes: []string{
-			since(jobstate.Hold{At: k.At, By: k.By, Why: k.Why, RunID: k.RunID}) + prefixed("; by ", strings.Join(k.JobsKeep, ", "))}})
+			since(jobstate.Hold{At: k.At, By: k.By, Why: k.Why, RunID: k.RunID})}})
 	}
 	if len(jobs) > 0 {
 		p.Table(jobs, "JOB", "DATABASE")
@@ -425,6 +465,9 @@ func (p *printer) changed(verb string, h holding) {
 	slices.Sort(jobs)
 	slices.Sort(keep)
 	jobs, keep = slices.Compact(jobs), slices.Compact(keep)
+	if verb == "hold" && slices.Contains(jobs, jobstate.AllJobs) {
+		jobs = []string{jobstate.AllJobs}
+	}
 	switch {
 	case len(jobs) == 0:
 	case verb == "resume" && len(keep) > 0:
@@ -448,6 +491,6 @@ func since(h jobstate.Hold) string {
 }
 
 // heldWords says of a job that is held since when, by whom and why, and the way out.
-func (p *printer) heldWords(job string, held jobstate.Hold) string {
-	return "held " + since(held) + ". It does nothing until " + p.cmd("resume", job)
+func (p *printer) heldWords(held jobstate.Hold) string {
+	return "held " + since(held) + ". It does nothing until " + p.cmd("resume", held.Record)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/functions/placeholderusers/places"
+	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -52,9 +53,9 @@ func (a *app) indexesOf(jobs []manifest.Entry) (indexFile, error) {
 			overrides[o.field()] = o
 		}
 	}
-	for _, r := range retentions {
-		o := manifest.FieldOverride{CollectionGroup: r.group, FieldPath: "expireAt", Indexes: []manifest.OverrideIndex{}}
-		overrides[r.group+".expireAt"] = fileOverride{FieldOverride: o, TTL: true}
+	for _, group := range []string{"cleanupRuns", collections.Undo} { // no query asks for expireAt
+		o := manifest.FieldOverride{CollectionGroup: group, FieldPath: "expireAt", Indexes: []manifest.OverrideIndex{}}
+		overrides[group+".expireAt"] = fileOverride{FieldOverride: o, TTL: true}
 	}
 	for _, field := range slices.Sorted(maps.Keys(overrides)) {
 		file.FieldOverrides = append(file.FieldOverrides, overrides[field])

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -41,9 +39,6 @@ roles/storage.objectViewer and roles/firebaseauth.viewer.`,
 }
 
 func (a *app) init(c *cobra.Command, yes bool) error {
-	if !yes && (!a.screen.in || a.json) {
-		return wrongUse("it reads up to %d documents of the project, and asks first; where nobody can be asked, add --yes", look.Reads)
-	}
 	cfg, err := a.settings(toLook, config.Firestore)
 	if err != nil {
 		return err
@@ -52,8 +47,9 @@ func (a *app) init(c *cobra.Command, yes bool) error {
 	p.Say("", 0, 0, "This looks at the project %s, database %s, and writes nothing to it. It reads at most %d documents, "+
 		"lists files in at most %d requests, and looks up accounts, which is free.",
 		p.where, cfg.Database, look.Reads, look.FilePages+len(bucketSuffixes))
-	if !yes && !a.agrees("Go on?") {
-		return errors.New("nothing was read: the answer was not yes")
+	command := "firesweep init --yes" + asGiven(c, "project", "rules", "json")
+	if agreed, err := a.agree(yes, command, "Go on? (y/N) ", "y", "yes"); !agreed {
+		return err
 	}
 	stop := a.progress(c.Context(), doing("looking at "+cfg.Project))
 	found, err := a.look(c.Context(), cfg)
@@ -74,21 +70,17 @@ func (a *app) init(c *cobra.Command, yes bool) error {
 		for _, one := range found.Proposals {
 			p.Line(string(one.Rule) + ",")
 		}
-	case !yes && !a.agrees(fmt.Sprintf("Write them into %s?", a.rules)):
-		p.Say("", 0, 0, "Nothing was written.")
-	default:
-		if err := a.writeNew(look.File(found.Proposals...)); err != nil {
-			return fmt.Errorf("nothing was written: %w", err)
-		}
-		p.Say("", 0, 0, "%s was written. Nothing is deleted yet. What the rules would delete, one by one, and why:", a.rules)
-		p.Command("firesweep plan%s", asGiven(c, "project", "rules"))
+		return nil
 	}
+	if agreed, err := a.agree(yes, command, "Write them into "+a.rules+"? (y/N) ", "y", "yes"); !agreed {
+		return err
+	}
+	if err := a.writeNew(look.File(found.Proposals...)); err != nil {
+		return fmt.Errorf("nothing was written: %w", err)
+	}
+	p.Say("", 0, 0, "%s was written. Nothing is deleted yet. What the rules would delete, one by one, and why:", a.rules)
+	p.Command("firesweep plan%s", asGiven(c, "project", "rules"))
 	return nil
-}
-
-// agrees asks a question that is answered by yes or no. No answer is a no.
-func (a *app) agrees(question string) bool {
-	return slices.Contains([]string{"y", "yes"}, strings.ToLower(a.ask(question+" (y/N) ")))
 }
 
 // writeNew writes the file of rules, which must not exist.
@@ -140,36 +132,19 @@ func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings
 	return found, err
 }
 
-// findings prints what a project holds, and the rules that are proposed.
+// findings prints what was looked at, and the rules that are proposed.
 func (p *printer) findings(found *look.Findings) {
 	p.Line("")
-	table := tabwriter.NewWriter(p.to, 0, 0, 2, ' ', 0)
-	if len(found.Places) > 0 {
-		fmt.Fprintln(table, "PLACE\tCOUNT\tWHAT IT HOLDS")
+	if len(found.Looked) > 0 {
+		p.Say("", 0, 0, "Looked at a part of: %s.", strings.Join(found.Looked, ", "))
 	} else {
-		fmt.Fprintln(table, "No document and no file was found: is it the right project?")
+		p.Say("", 0, 0, "No document and no file was found: is it the right project?")
 	}
-	for _, one := range found.Places {
-		place, count := one.Path, one.Count
-		if _, name, isBelow := strings.Cut(place, "}/"); isBelow {
-			place = "  " + name // it comes after the one that it lies below
-		}
-		for _, fact := range append(one.Facts, "")[:max(1, len(one.Facts))] {
-			fmt.Fprintf(table, "%s\t%s\t%s\n", plain(place), count, plain(fact))
-			place, count = "", ""
-		}
-	}
-	_ = table.Flush() // the writer below keeps its error
-	p.Line("")
 	for _, text := range found.Unseen {
 		p.Say(yellow, 0, 2, "not looked at: %s", text)
 	}
 	p.Say("", 0, 0, "Read: %s. Nothing was written to the project.", plural(found.Reads, "document"))
 	p.Line("")
-	if len(found.Proposals) == 0 {
-		p.Say("", 0, 0, "No rule is proposed: nothing was found that surely nobody needs and that has no rule yet. "+
-			"%s has rules to start from.", rulesPage)
-	}
 	for i, one := range found.Proposals {
 		p.Say(bold, 0, 0, "%d. %s", i+1, one.Name)
 		p.Say("", 3, 0, "%s.", capital(one.Does))
@@ -178,13 +153,9 @@ func (p *printer) findings(found *look.Findings) {
 			due = "None is old enough yet."
 		}
 		p.Say("", 3, 0, "Because %s. %s", one.Why, due)
-		if 2*one.Due > one.Looked {
-			p.Say(red, 3, 0, "THIS DELETES MORE THAN HALF OF THESE: READ ITS PLAN BEFORE IT RUNS.")
-		}
 		p.Line("")
 	}
-	if found.More > 0 {
-		p.Say("", 0, 0, "%d more may be proposed: run init again when these are in the file.", found.More)
-		p.Line("")
-	}
+	p.Say("", 0, 0, "%s: init proposes rules for what is marked as deleted, has expired, was read, or belongs to a document that "+
+		"does not exist. Rules for anything else, to start from: %s", plural(len(found.Proposals), "proposal"), rulesPage)
+	p.Line("")
 }

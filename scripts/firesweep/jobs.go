@@ -164,7 +164,7 @@ func (a *app) closeReaders() {
 	}
 }
 
-// record is what cleanupJobs/{job} says.
+// record is what cleanupJobs/{job} says, with what is for all jobs.
 type record struct {
 	jobstate.State
 	Err error // which field no run wrote, and the request that deletes it: no run begins until then, and the rest is empty
@@ -179,12 +179,12 @@ func (a *app) record(ctx context.Context, job manifest.Entry) (r record, err err
 	if err != nil {
 		return r, err
 	}
-	doc, _, err := db.Get(ctx, "cleanupJobs/"+job.Name)
-	if err != nil {
-		return r, err
+	r.State, _, err = jobstate.Read(ctx, db, cfg, job.Name)
+	var foreign *jobstate.ForeignError
+	if errors.As(err, &foreign) {
+		r.Err, err = err, nil
 	}
-	r.State, r.Err = jobstate.Of(cfg, job.Name, doc)
-	return r, nil
+	return r, err
 }
 
 // maxRunsInAWindow is how many reports a query may return: more than a job that runs every ten minutes has in 90 days.

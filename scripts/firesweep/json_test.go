@@ -49,16 +49,16 @@ func TestJSON(t *testing.T) {
 		{ran{}, "error job report"},
 		{holding{}, `
 			applied jobs jobs.database jobs.ended jobs.error jobs.job keep keep.at keep.by keep.database
-			keep.jobs keep.path keep.runId keep.why`},
+			keep.path keep.runId keep.why`},
 		{taken{}, "applied held keep outcomes outcomes.note outcomes.step outcomes.target outcomes.why run warnings"},
 		{foundThing{}, "reason run target undone undone.at undone.by undone.partial undone.things what"},
 		{finding{}, "about do level text"},
 		{look.Findings{}, `
-			more places places.count places.facts places.path proposals proposals.does proposals.due proposals.looked
+			looked proposals proposals.does proposals.due proposals.looked
 			proposals.name proposals.rule proposals.why reads unseen`},
 		{checked{}, `
 			declared does indexes indexes.collectionGroup indexes.fields indexes.fields.arrayConfig
-			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy limits note own reads
+			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy note own reads
 			roles schedule timeZone when`},
 	}
 	alone := map[reflect.Type]bool{}

@@ -237,29 +237,24 @@ agreed, 130 interrupted. What --json writes: ` + version.Page("docs/command.md")
 		Run: func(*cobra.Command, []string) { fmt.Fprintln(a.out, "firesweep version "+version.String()) },
 	})
 	root.PersistentFlags().StringVar(&a.rulesFlag, "rules", "", "read your rules from `FILE`, not from firesweep.json")
-	const project, asJSON = 1, 2 // --project and --json
-	for _, command := range []struct {
-		group string
-		make  func() *cobra.Command
-		takes int
+	for _, group := range []struct {
+		id   string
+		make []func() *cobra.Command
 	}{
-		{begin, a.initCommand, project | asJSON}, {begin, a.checkCommand, asJSON},
-		{begin, a.doctorCommand, project | asJSON},
-		{act, a.planCommand, project | asJSON}, {act, a.runCommand, project | asJSON},
-		{lookBack, a.runsCommand, project | asJSON}, {lookBack, a.showCommand, project | asJSON},
-		{lookBack, a.undoCommand, project | asJSON},
-		{off, a.holdCommand, project | asJSON}, {off, a.resumeCommand, project | asJSON},
+		{begin, []func() *cobra.Command{a.initCommand, a.checkCommand, a.doctorCommand}},
+		{act, []func() *cobra.Command{a.planCommand, a.runCommand}},
+		{lookBack, []func() *cobra.Command{a.runsCommand, a.showCommand, a.undoCommand}},
+		{off, []func() *cobra.Command{a.holdCommand, a.resumeCommand}},
 	} {
-		c := command.make()
-		c.GroupID = command.group
-		if command.takes&project != 0 {
-			c.Flags().String("project", "", "the project's `ID`, or an alias of .firebaserc")
-		}
-		if command.takes&asJSON != 0 {
+		for _, command := range group.make {
+			c := command()
+			c.GroupID, c.PersistentPreRunE = group.id, a.prepare
+			if c.Name() != "check" { // which asks no project
+				c.Flags().String("project", "", "the project's `ID`, or an alias of .firebaserc")
+			}
 			c.Flags().BoolVar(&a.json, "json", false, "write JSON, for programs")
+			root.AddCommand(c)
 		}
-		c.PersistentPreRunE = a.prepare
-		root.AddCommand(c)
 	}
 	return root
 }
@@ -309,6 +304,9 @@ func flagError(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return usageError{err}
+	}
+	if words := c.Flags().Args(); !c.HasParent() && len(words) > 0 { // the flag is of a command that is none
+		return isCommand(c, words)
 	}
 	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra looks for the nearest of commands alone
 	c.Flags().VisitAll(func(f *pflag.Flag) {

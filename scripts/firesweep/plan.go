@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/declared/doubts"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -198,7 +199,11 @@ const fewWarnings = 3
 // planned prints a plan for people, and what to do about an error.
 func (p *printer) planned(planned planned, all bool, remedy string) {
 	defer p.Line("")
-	defer p.doubts(planned.Doubts)
+	defer func() {
+		for _, text := range planned.Doubts {
+			p.Say(yellow, 2, 2, "doubtful: %s", text)
+		}
+	}()
 	r := planned.Report
 	if r == nil {
 		p.Line(p.Style(bold, planned.Job) + ": " + p.Style(red, "no plan"))
@@ -239,4 +244,21 @@ func (w *warnings) Write(line []byte) (int, error) {
 		*w = append(*w, strings.TrimSpace(one.Message))
 	}
 	return len(line), nil
+}
+
+// doubts returns what the project's documents tell against one of the application's own rules. planned is the report of its plan;
+// nil if there is none. They fail no plan: what could not be read, a doubt says.
+func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Report) []string {
+	if job.Rule == nil || !a.owns(job) || ctx.Err() != nil {
+		return nil
+	}
+	if planned == nil {
+		planned = &report.Report{}
+	}
+	_, db, err := a.reader(ctx, job)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	said := func(text string) bool { return slices.Contains(planned.Warnings, text) } // by the plan
+	return slices.DeleteFunc(doubts.Of(ctx, db, *job.Rule, len(planned.Plan) > 0), said)
 }

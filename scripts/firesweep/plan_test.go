@@ -52,7 +52,7 @@ func TestPlanForPeople(t *testing.T) {
 	want(t, "the plan", `cleanupReports: 3 due
   project `+o.ID+` on emulators,
     database (default)
-  now 2026-01-10 15:00 UTC, 5 scanned, 11 reads, 0 ms
+  now 2026-01-10 15:00 UTC, 5 scanned, 13 reads, 0 ms
 
   delete report: 3
     reports/older

@@ -31,18 +31,28 @@ func (f planFile) text() []byte {
 
 // writePlan writes the plans of jobs to a file. None is written where a run would not carry out all of them.
 func writePlan(to string, all []planned) error {
-	f := planFile{Plans: map[string]*report.Approval{}}
 	for _, p := range all {
 		if p.Report == nil || p.Report.Status != report.Completed {
 			return fmt.Errorf("no plan was written to %s: a run carries out plans that are complete, and that of %s is not: "+
 				"leave that job out", to, p.Job)
 		}
-		f.Plans[p.Job] = p.Report.Approve()
 	}
+	f := planFile{Plans: approvals(all)}
 	if err := os.WriteFile(to, f.text(), 0o600); err != nil {
 		return fmt.Errorf("--out: %w", err) // which names the file
 	}
 	return nil
+}
+
+// approvals returns what may be done of plans that somebody has seen, by job.
+func approvals(seen []planned) map[string]*report.Approval {
+	all := map[string]*report.Approval{}
+	for _, p := range seen {
+		if p.Report != nil {
+			all[p.Job] = p.Report.Approve()
+		}
+	}
+	return all
 }
 
 // readPlan reads a plan file, whatever somebody made of it.
@@ -77,7 +87,7 @@ func (a *app) approve(f *runFlags, names []string) ([]string, error) {
 	}
 	jobs, err := a.jobsNamed(names) // if the file has none, all: none of them has a plan
 	if err != nil {
-		return nil, err
+		return nil, wrongUse("--plan: %s: %w", f.plan, err)
 	}
 	for _, job := range jobs {
 		p := f.approved[job.Name]

@@ -37,14 +37,14 @@ func TestRunOfAPlanFile(t *testing.T) {
 	o.Set(t, "reports/new", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
 	args := []string{"run", "--yes", "--confirm", o.ID, "--plan", file}
 	out := o.well(t, args...)
-	wantParts(t, out, "not done: it was changed since the plan was approved\n",
-		"  deleted 1 document of reports\n", "delete report: 1 of 2 done; 1 changed meanwhile, so it was kept",
-		"of 2 items in the approved plan, 1 done", "Of the plan, all that is still as", "kept 1: not in the approved plan")
+	wantParts(t, oneLine(out), "not done: it was changed since the plan was approved ",
+		"delete report: 1 of 2 done; 1 changed meanwhile, so it was kept",
+		"of 2 items in the approved plan, 1 done", "What was agreed to is done. Due as well, and not in the plan: 1 item. ", "kept 1: not in the approved plan")
 	left := o.Documents(t, "reports")
 	if _, old := left["old"]; old || len(left) != 3 {
 		t.Errorf("left: %v", left)
 	}
-	wantParts(t, o.well(t, "show", "cleanupReports"), "Of the plan, all that is still as")
+	wantParts(t, oneLine(o.well(t, "show", "cleanupReports")), "What was agreed to is done. Due as well, and not in the plan: 1 item. ")
 	again := parsed[ranHere](t, o.well(t, append(args, "--json")...)).Runs[0].Report
 	want(t, "approved", 2, again.Approved)
 	want(t, "actions", map[string]report.Counts{"delete report": {Planned: 1, Changed: 1}}, again.Actions)

@@ -107,18 +107,18 @@ func sameReason(items []report.Planned) string {
 
 // with says what a plan deletes and changes along with an item; "" if nothing.
 func with(item report.Planned) string {
-	did := map[string]tally{}
-	for what, n := range item.With {
+	of := map[string][]string{} // by verb, such as "2 documents of posts"
+	for _, what := range mostFirst(item.With) {
 		verb, kind, _ := strings.Cut(what, " ")
-		if did[verb] == nil {
-			did[verb] = tally{}
+		if kind == "account" || kind == "folder of files" { // nobody looked whether there is one
+			kind += " if any"
 		}
-		did[verb][kind] = n
+		of[verb] = append(of[verb], plural(item.With[what], kind))
 	}
 	var words []string
-	for _, of := range []struct{ verb, says string }{{"delete", "with "}, {"write", "writes "}, {"queue", "queues "}} {
-		if n := did[of.verb].words(); n != "" {
-			words = append(words, of.says+n)
+	for _, verb := range []struct{ is, says string }{{"delete", "with "}, {"write", "writes "}, {"queue", "queues "}} {
+		if of[verb.is] != nil {
+			words = append(words, verb.says+strings.Join(of[verb.is], ", "))
 		}
 	}
 	if item.More {
@@ -126,21 +126,6 @@ func with(item report.Planned) string {
 	}
 	if item.Kept != "" {
 		words = append(words, "but not done: "+item.Kept)
-	}
-	return strings.Join(words, ", ")
-}
-
-// tally counts things by kinds, such as "document of posts".
-type tally map[string]int
-
-// add counts a document by its path, an object by gs://bucket/name, or an "account UID".
-func (t tally) add(target string) { t[report.KindOf(target)]++ }
-
-// words says how many things of each kind there are, such as "2 documents of posts, 1 file"; "" if there are none.
-func (t tally) words() string {
-	var words []string
-	for _, kind := range mostFirst(t) {
-		words = append(words, plural(t[kind], kind))
 	}
 	return strings.Join(words, ", ")
 }
@@ -161,6 +146,10 @@ func (p *printer) kept(r *report.Report) {
 		p.Say(yellow, 2, 2, "not counted: %s; what is kept there is incomplete", collection)
 	}
 	for _, warning := range r.Warnings {
+		stops := func(f report.Failure) bool { return f.Limit != nil && strings.Contains(f.Limit.Why, warning) }
+		if slices.ContainsFunc(r.Failures, stops) {
+			continue // it is said with what stopped the run
+		}
 		p.Say(yellow, 2, 2, "warning: %s", warning)
 	}
 }

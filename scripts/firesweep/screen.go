@@ -50,7 +50,7 @@ func wrap(s string, most int) (lines []string) {
 // Terminal does. NO_COLOR forbids them (https://no-color.org).
 func outputOf(out *os.File, getenv func(string) string) (width int, colour bool) {
 	width, _, err := term.GetSize(int(out.Fd())) //nolint:gosec // a descriptor fits
-	if err != nil {
+	if err != nil || width == 0 {                // which some terminals say that do not know
 		return defaultWidth, false
 	}
 	return max(width, leastWidth), getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" &&

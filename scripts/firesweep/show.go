@@ -11,9 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -116,8 +118,7 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 		p.Say(yellow, 2, 2, "%s", capital(none.why))
 	}
 	if run.Held != nil {
-		job, _, _ := strings.Cut(runID, "-")
-		p.Say(yellow, 2, 2, "The job is %s.", p.heldWords(job, *run.Held))
+		p.Say(yellow, 2, 2, "The job is %s.", p.heldWords(*run.Held))
 	}
 	switch {
 	case run.Did != nil:
@@ -272,4 +273,26 @@ func (p *printer) did(d *did) {
 		p.Table(others, "WHAT", "TARGET")
 	}
 	p.more(d.Total-len(d.Things), "thing")
+}
+
+// readLog adds what the log of a run has. The error is [restore.ErrNoLog] if it has none.
+func readLog(ctx context.Context, p restore.Project, runID string, at *far, to *undo.Sum) error {
+	return p.Contents(ctx, runID, func(done, total int, records []undo.Record) error {
+		at.set("reading what "+runID+" did", done, total)
+		to.Add(records)
+		return nil
+	})
+}
+
+// thingsOf returns what a run of a job did. kept is false if the run has no log.
+func (a *app) thingsOf(ctx context.Context, job manifest.Entry, runID string, sum undo.Sum) (
+	things []undo.Thing, kept bool, err error,
+) {
+	var at far
+	defer a.progress(ctx, at.now)()
+	err = a.on(ctx, job, func(p restore.Project) error { return readLog(ctx, p, runID, &at, &sum) }, config.Firestore)
+	if errors.Is(err, restore.ErrNoLog) {
+		return nil, false, nil
+	}
+	return sum.Things(), err == nil, err
 }

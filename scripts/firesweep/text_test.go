@@ -1,17 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"google.golang.org/api/firebaserules/v1"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -35,33 +30,6 @@ func TestStatusWords(t *testing.T) {
 		"completed, forced":                  {Status: report.Completed, Force: true},
 	} {
 		want(t, "status", words, statusWords(&r))
-	}
-}
-
-// TestQuotaOfTheProject: the calls of a person count against the quota of the project that the command looks at.
-func TestQuotaOfTheProject(t *testing.T) {
-	counted := ""
-	google := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		counted = r.Header.Get("X-Goog-User-Project")
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"access_token":"token","token_type":"Bearer","expires_in":3600}`) // of the token; no rules
-	}))
-	t.Cleanup(google.Close)
-	person := filepath.Join(t.TempDir(), "credentials.json")
-	text := `{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r"}`
-	write(t, person, text)
-	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", person)
-	transport := http.DefaultTransport.(*http.Transport)
-	transport.DialTLSContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, google.Listener.Addr().String())
-	}
-	t.Cleanup(func() { transport.DialTLSContext = nil })
-	service, err := firebaserules.NewService(t.Context(), asCaller(t.Context(), "firebaserules", "demo-a")...)
-	if err == nil {
-		_, err = service.Projects.Releases.List("projects/p").Context(t.Context()).Do()
-	}
-	if err != nil || counted != "demo-a" {
-		t.Errorf("%q, %v", counted, err)
 	}
 }
 
@@ -101,6 +69,18 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	wantParts(t, errs.String(), "no job is called")
 }
 
+// TestActions: what was begun, changed or left is said, and what did not happen is not.
+func TestActions(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	p := printer{to: &out, width: 200}
+	p.actions(&report.Report{Status: report.Partial, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Begun: 3}, "delete post": {
+		Planned: 4, Done: 2, Changed: 1, Failed: 1}}})
+	want(t, "the actions", "  delete draft: 0 of 3 done; 3 begun: the next run does the rest\n"+
+		"  delete post: 2 of 4 done; 1 changed meanwhile, so it was kept; 1 failed\n"+
+		"  3 were left to the next run, or turned out to be kept\n", out.String())
+}
+
 // TestUsed names no figure that is zero.
 func TestUsed(t *testing.T) {
 	t.Parallel()
@@ -119,10 +99,10 @@ func TestLimited(t *testing.T) {
 	for says, limit := range map[string]cleanup.LimitError{
 		"a safety limit stopped the pass files: 12 of 20 documents of drafts are due (60.0 %), and at most 50 % may be (maxDuePercent).": {
 			Pass: "files", Limit: "maxDuePercent", Collection: "documents of drafts", Due: 12, Looked: 20, Most: 50},
-		"a safety limit stopped it: more than 100 items are due":             {Limit: "MAX_ACTIONS", Due: 101, Most: 100},
-		"a safety limit stopped it: users holds no document":                 {Limit: "empty collection", Collection: "users"},
-		"no document of users has seen, which decides":                       {Limit: "empty collection", Collection: "users", Field: "seen"},
-		"check safety limits cleanupDrafts: tenants: the project allows any": {Limit: "tenants", Why: "the project allows any"},
+		"a safety limit stopped it: more than 100 items are due": {Limit: "MAX_ACTIONS", Due: 101, Most: 100},
+		"a safety limit stopped it: users holds no document":     {Limit: "empty collection", Collection: "users"},
+		"no document of users has seen, which decides":           {Limit: "empty collection", Collection: "users", Field: "seen"},
+		"a safety limit stopped it: the project allows any":      {Limit: "tenants", Why: "the project allows any"},
 	} {
 		r := &report.Report{Job: "cleanupDrafts", Database: "(default)"}
 		r.Stop([]*cleanup.LimitError{&limit})
@@ -160,7 +140,7 @@ func TestWith(t *testing.T) {
 	for want, item := range map[string]report.Planned{
 		"":                                     {},
 		"with 2 documents of comments, 1 file": {With: map[string]int{"delete document of comments": 2, "delete file": 1}},
-		"with 1 account, 1 folder of files, and more": {More: true,
+		"with 1 account if any, 1 folder of files if any, and more": {More: true,
 			With: map[string]int{"delete account": 1, "delete folder of files": 1}},
 		"writes 1 document of users, queues 2 tasks": {With: map[string]int{"write document of users": 1, "queue task": 2}},
 		"but not done: it is kept":                   {Kept: "it is kept"},

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -159,8 +161,11 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	} else {
 		t.heldNow(h)
 	}
-	if errors.Is(err, restore.ErrNotInLog) {
+	switch rep, unread := a.reportOf(ctx, job, runID); {
+	case errors.Is(err, restore.ErrNotInLog):
 		err = usageError{err}
+	case errors.Is(err, restore.ErrNoLog) && unread == nil && rep == nil:
+		err = fmt.Errorf("no run with the id %s is known: %s lists those of 90 days", runID, a.cmd("runs"))
 	}
 	slices.SortStableFunc(t.Outcomes, func(x, y restore.Outcome) int {
 		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Target, y.Target))
@@ -192,7 +197,7 @@ func (p *printer) taken(t taken, all bool) {
 		p.Say(yellow, 2, 2, "Warning: %s.", text)
 	}
 	if n := t.steps(undo.Conflict); n > 0 {
-		p.Say(yellow, 2, 2, "%s: left as they are; look at them by hand.", plural(n, "conflict"))
+		p.Say(yellow, 2, 2, "%s: left as they are. What they were: %s", plural(n, "conflict"), p.cmd("show", shortID(t.Run), "TARGET"))
 	}
 	if n := t.steps(undo.Lost); n > 0 {
 		p.Say(yellow, 2, 2, "%s cannot be brought back.", plural(n, "thing"))
@@ -206,7 +211,7 @@ func (p *printer) taken(t taken, all bool) {
 // heldNow notes what of what is held and kept is by the undo of this run.
 func (t *taken) heldNow(h holding) {
 	for _, j := range h.Jobs {
-		if j.RunID == t.Run && !slices.Contains(t.Held, j.Job) {
+		if j.RunID == t.Run && j.Record == j.Job && !slices.Contains(t.Held, j.Job) {
 			t.Held = append(t.Held, j.Job)
 		}
 	}
@@ -220,11 +225,12 @@ func (t *taken) heldNow(h holding) {
 // heldBy says what jobs do not do until they are resumed, and how that is said to them.
 func (p *printer) heldBy(t taken) {
 	if len(t.Held) > 0 {
-		p.Say("", 2, 2, "Held, because they could delete it again: %s. Correct the rule or the data, then:", strings.Join(t.Held, ", "))
+		p.Say("", 2, 2, "Held, because they could delete it again, or because these rules do not say what they do: %s. Correct the rule or "+
+			"the data, then:", strings.Replace(strings.Join(t.Held, ", "), jobstate.NewJobs, "jobs that are new ("+jobstate.NewJobs+")", 1))
 		p.Command("%s", p.cmd("resume", t.Held...))
 	}
 	if t.Keep > 0 {
-		p.Say("", 2, 2, "The jobs go on, and keep what came back (%s) until:", plural(t.Keep, "item"))
+		p.Say("", 2, 2, "On the keep list: %s. The jobs run on, and keep them until:", plural(t.Keep, "item"))
 		p.Command("%s", p.cmd("resume", "--keep", t.Run))
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-
-	"firebase.google.com/go/v4/auth"
 )
 
 // Account is what Authentication tells of an account and takes back again: all but the password and second factors. That somebody
@@ -70,24 +68,6 @@ func accountOf(user *User) Account {
 			a.Providers = append(a.Providers, Provider{
 				ID: p.ProviderId, UID: p.RawId, Email: p.Email, DisplayName: p.DisplayName, PhotoURL: p.PhotoUrl,
 			})
-		}
-	}
-	return a
-}
-
-// foundOf returns what tells an account from others, as Firebase's SDK describes it: what identifies it, when it was made, and
-// which claims it has, in which the SDK changes large numbers.
-func foundOf(user *auth.UserRecord) Account {
-	a := Account{UID: user.UID, Email: user.Email, PhoneNumber: user.PhoneNumber, Created: user.UserMetadata.CreationTimestamp}
-	for name, value := range user.CustomClaims {
-		if a.Claims == nil {
-			a.Claims = map[string]json.RawMessage{}
-		}
-		a.Claims[name], _ = json.Marshal(value) // it came as JSON
-	}
-	for _, p := range user.ProviderUserInfo {
-		if p.ProviderID != passwordProvider && p.ProviderID != phoneProvider {
-			a.Providers = append(a.Providers, Provider{ID: p.ProviderID, UID: p.UID})
 		}
 	}
 	return a

@@ -2,8 +2,8 @@
 // importing those that an undo brings back. It knows those of the project; accounts of the tenants of Identity Platform's
 // multi-tenancy it does not know, so that each of them seems to be missing. [Reader.Tenants] tells whether there may be any.
 //
-// account.go says what an account is, and api.go which calls are made: sdk.go makes those that Firebase's Admin SDK has, and
-// below.go the others, and says why. read.go says how accounts are read, import.go how they come back, and this file how they are
+// account.go says what an account is, and api.go which calls are made: sdk.go deletes by Firebase's Admin SDK, and below.go makes
+// the other calls, and says why. read.go says how accounts are read, import.go how they come back, and this file how they are
 // deleted.
 package accounts
 
@@ -157,7 +157,6 @@ func (w Writer) call(ctx context.Context, chunk []string, failed map[string]erro
 	err := w.c.batches.Wait(ctx)
 	if err == nil && w.InTime != nil {
 		err = w.InTime()
-		ctx = context.WithValue(ctx, inTimeKey{}, w.InTime) // for what the SDK repeats
 	}
 	if err != nil {
 		for _, uid := range chunk {

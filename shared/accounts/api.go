@@ -7,22 +7,19 @@ import (
 	"net/http"
 	"time"
 
-	"firebase.google.com/go/v4/auth"
 	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/googleapi"
 )
 
-// API are the calls of Authentication that are made: the first two by Firebase's SDK, the others by the API below it. What a call
+// API are the calls of Authentication that are made: the first by Firebase's SDK, the others by the API below it. What a call
 // refuses of what it is given is returned by its index. Errors that Authentication answered are of [googleapi.Error].
 type API interface {
 	// DeleteUsers deletes accounts in one call. One that does not exist counts as deleted.
 	DeleteUsers(ctx context.Context, uids []string) (refused map[int]string, err error)
-	// FindUsers returns the accounts that these identify, in one call.
-	FindUsers(ctx context.Context, by []auth.UserIdentifier) ([]*auth.UserRecord, error)
-	// GetUsers returns those of some accounts that there are, with all that Authentication tells of them, in one call.
-	GetUsers(ctx context.Context, uids []string) ([]*User, error)
+	// GetUsers returns the accounts that these identify, in one call.
+	GetUsers(ctx context.Context, by *Identifiers) ([]*User, error)
 	// ListUsers returns a page of the project's accounts, and the token of the next page, which is empty if there is none.
-	ListUsers(ctx context.Context, token string) (users []*User, next string, err error)
+	ListUsers(ctx context.Context, token string) (*Listed, error)
 	// Tenants reports whether the project may have tenants, whose accounts no other call sees.
 	Tenants(ctx context.Context) (bool, error)
 	// ImportUsers imports accounts in one call.
@@ -89,29 +86,14 @@ func (w wrapped) DeleteUsers(ctx context.Context, uids []string) (map[int]string
 	return through(w.around, "DeleteUsers", uids, func() (map[int]string, error) { return w.base.DeleteUsers(ctx, uids) })
 }
 
-// FindUsers implements [API].
-func (w wrapped) FindUsers(ctx context.Context, by []auth.UserIdentifier) ([]*auth.UserRecord, error) {
-	var uids []string
-	for _, one := range by {
-		if named, is := one.(auth.UIDIdentifier); is {
-			uids = append(uids, named.UID)
-		}
-	}
-	return through(w.around, "FindUsers", uids, func() ([]*auth.UserRecord, error) { return w.base.FindUsers(ctx, by) })
-}
-
 // GetUsers implements [API].
-func (w wrapped) GetUsers(ctx context.Context, uids []string) ([]*User, error) {
-	return through(w.around, "GetUsers", uids, func() ([]*User, error) { return w.base.GetUsers(ctx, uids) })
+func (w wrapped) GetUsers(ctx context.Context, by *Identifiers) ([]*User, error) {
+	return through(w.around, "GetUsers", by.LocalId, func() ([]*User, error) { return w.base.GetUsers(ctx, by) })
 }
 
 // ListUsers implements [API].
-func (w wrapped) ListUsers(ctx context.Context, token string) (users []*User, next string, err error) {
-	err = w.around("ListUsers", nil, func() (err error) {
-		users, next, err = w.base.ListUsers(ctx, token)
-		return err
-	})
-	return users, next, err
+func (w wrapped) ListUsers(ctx context.Context, token string) (*Listed, error) {
+	return through(w.around, "ListUsers", nil, func() (*Listed, error) { return w.base.ListUsers(ctx, token) })
 }
 
 // Tenants implements [API].

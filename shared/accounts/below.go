@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"context"
-	"maps"
 	"net/http"
 	"os"
 
@@ -13,14 +12,18 @@ import (
 )
 
 // This file is what Firebase's SDK leaves out, by Google's client of the API that the SDK calls too:
-//   - Of an account that is listed or saved, whether somebody has signed in by a custom token, without which such an account
+//   - Of an account that is read, whether somebody has signed in by a custom token, without which such an account
 //     cannot be told from an anonymous one; claims as they are, of which the SDK makes float64; and when a token was last got,
 //     to the millisecond. One account with a second factor that the SDK does not know fails its whole call.
 //   - Of an import, what keeps it from replacing accounts and from making second ones: sanityCheck and allowOverwrite.
 //   - Whether the project may have tenants.
 type (
+	// Identifiers say which accounts are looked for.
+	Identifiers = identitytoolkit.GoogleCloudIdentitytoolkitV1GetAccountInfoRequest
 	// User is an account.
 	User = identitytoolkit.GoogleCloudIdentitytoolkitV1UserInfo
+	// Listed is a page of accounts.
+	Listed = identitytoolkit.GoogleCloudIdentitytoolkitV1DownloadAccountResponse
 	// Upload is what is imported, and how.
 	Upload = identitytoolkit.GoogleCloudIdentitytoolkitV1UploadAccountRequest
 )
@@ -30,15 +33,12 @@ type toolkit struct {
 	project string
 	users   *identitytoolkit.ProjectsAccountsService
 	config  *identitytoolkitv2.ProjectsService
-	header  http.Header // of each call
 }
 
 func openToolkit(ctx context.Context, project string, options ...option.ClientOption) (toolkit, error) {
-	header := http.Header{}
 	if host := os.Getenv(emulatorHost); host != "" {
 		options = append(options, option.WithEndpoint("http://"+host+"/identitytoolkit.googleapis.com/"),
-			option.WithHTTPClient(&http.Client{})) // no credentials; and no connections of its own, which it never closes
-		header.Set("Authorization", "Bearer owner") // the emulator's administrator
+			option.WithHTTPClient(&http.Client{Transport: asOwner{}}))
 	}
 	service, err := identitytoolkit.NewService(ctx, options...)
 	if err != nil {
@@ -48,14 +48,22 @@ func openToolkit(ctx context.Context, project string, options ...option.ClientOp
 	if err != nil {
 		return toolkit{}, err
 	}
-	return toolkit{project, identitytoolkit.NewProjectsAccountsService(service), config.Projects, header}, nil
+	return toolkit{project, identitytoolkit.NewProjectsAccountsService(service), config.Projects}, nil
+}
+
+// asOwner sends requests as the emulator's administrator.
+type asOwner struct{}
+
+// RoundTrip implements [http.RoundTripper].
+func (asOwner) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer owner")
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // ImportUsers implements [API].
 func (t toolkit) ImportUsers(ctx context.Context, upload *Upload) (map[int]string, error) {
-	call := t.users.BatchCreate(t.project, upload).Context(ctx)
-	maps.Copy(call.Header(), t.header)
-	answer, err := call.Do() // [Importer] repeats it
+	answer, err := t.users.BatchCreate(t.project, upload).Context(ctx).Do() // [Importer] repeats it
 	if err != nil {
 		return nil, err
 	}
@@ -67,10 +75,8 @@ func (t toolkit) ImportUsers(ctx context.Context, upload *Upload) (map[int]strin
 }
 
 // GetUsers implements [API].
-func (t toolkit) GetUsers(ctx context.Context, uids []string) ([]*User, error) {
-	call := t.users.Lookup(t.project, &identitytoolkit.GoogleCloudIdentitytoolkitV1GetAccountInfoRequest{LocalId: uids}).Context(ctx)
-	maps.Copy(call.Header(), t.header)
-	answer, err := again(ctx, gax.Sleep, call.Do)
+func (t toolkit) GetUsers(ctx context.Context, by *Identifiers) ([]*User, error) {
+	answer, err := again(ctx, gax.Sleep, t.users.Lookup(t.project, by).Context(ctx).Do)
 	if err != nil {
 		return nil, err
 	}
@@ -78,24 +84,18 @@ func (t toolkit) GetUsers(ctx context.Context, uids []string) ([]*User, error) {
 }
 
 // ListUsers implements [API].
-func (t toolkit) ListUsers(ctx context.Context, token string) (users []*User, next string, err error) {
+func (t toolkit) ListUsers(ctx context.Context, token string) (*Listed, error) {
 	call := t.users.BatchGet(t.project).MaxResults(PageSize).Context(ctx)
 	if token != "" {
 		call.NextPageToken(token)
 	}
-	maps.Copy(call.Header(), t.header)
-	answer, err := again(ctx, gax.Sleep, call.Do)
-	if err != nil {
-		return nil, "", err
-	}
-	return answer.Users, answer.NextPageToken, nil
+	return again(ctx, gax.Sleep, call.Do)
 }
 
 // Tenants implements [API]. Google's answer has a name. That of Firebase's emulator has none and says nothing of tenants, so
 // it is asked for these themselves.
 func (t toolkit) Tenants(ctx context.Context) (bool, error) {
 	call := t.config.GetConfig("projects/"+t.project+"/config").Fields("name", "multiTenant/allowTenants").Context(ctx)
-	maps.Copy(call.Header(), t.header)
 	config, err := again(ctx, gax.Sleep, call.Do)
 	if err != nil {
 		return false, err
@@ -104,7 +104,6 @@ func (t toolkit) Tenants(ctx context.Context) (bool, error) {
 		return config.MultiTenant != nil && config.MultiTenant.AllowTenants, nil
 	}
 	list := t.config.Tenants.List("projects/" + t.project).PageSize(1).Context(ctx)
-	maps.Copy(list.Header(), t.header)
 	answer, err := again(ctx, gax.Sleep, list.Do)
 	if err != nil {
 		return false, err

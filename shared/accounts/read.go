@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"firebase.google.com/go/v4/auth"
 	"google.golang.org/api/googleapi"
+	"google.golang.org/api/identitytoolkit/v1"
 
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -38,8 +38,8 @@ func (r Reader) Pages(ctx context.Context, token string) iter.Seq2[Page, error] 
 	return func(yield func(Page, error) bool) {
 		for first := true; first || token != ""; first = false {
 			usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
-			users, next, err := r.c.api.ListUsers(ctx, token)
-			if err == nil && next != "" && next == token {
+			listed, err := r.c.api.ListUsers(ctx, token)
+			if err == nil && token != "" && listed.NextPageToken == token {
 				err = errors.New("the listing makes no progress")
 			}
 			var refused *googleapi.Error
@@ -50,27 +50,20 @@ func (r Reader) Pages(ctx context.Context, token string) iter.Seq2[Page, error] 
 				yield(Page{}, fmt.Errorf("list accounts: %w", readable(err)))
 				return
 			}
-			if !yield(Page{Accounts: accountsOf(users), Next: next}, nil) {
+			if token = listed.NextPageToken; !yield(Page{Accounts: accountsOf(listed.Users), Next: token}, nil) {
 				return
 			}
-			token = next
 		}
 	}
 }
 
 // Get returns those of some accounts that there are, in no order, in one call for up to 100 of them.
 func (r Reader) Get(ctx context.Context, uids []string) ([]Account, error) {
-	var found []Account
-	uids = slices.DeleteFunc(slices.Clone(uids), func(uid string) bool { return !Deletable(uid) })
-	for chunk := range slices.Chunk(uids, maxLookup) {
-		usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
-		users, err := r.c.api.GetUsers(ctx, chunk)
-		if err != nil {
-			return nil, fmt.Errorf("look up %d accounts: %w", len(chunk), readable(err))
-		}
-		found = append(found, accountsOf(users)...)
+	all := make([]Account, len(uids))
+	for i, uid := range uids {
+		all[i].UID = uid
 	}
-	return found, nil
+	return r.Sharing(ctx, all)
 }
 
 // Tenants reports whether the project may have tenants: then an account that [Reader.Get] does not return may be a tenant's.
@@ -85,11 +78,7 @@ func (r Reader) Tenants(ctx context.Context) (bool, error) {
 
 // Exist returns which of some uids accounts have, in one call for up to 100 of them.
 func (r Reader) Exist(ctx context.Context, uids []string) (map[string]bool, error) {
-	all := make([]Account, len(uids))
-	for i, uid := range uids {
-		all[i].UID = uid
-	}
-	found, err := r.Sharing(ctx, all)
+	found, err := r.Get(ctx, uids)
 	exist := make(map[string]bool, len(found))
 	for _, a := range found {
 		exist[a.UID] = true
@@ -100,32 +89,35 @@ func (r Reader) Exist(ctx context.Context, uids []string) (map[string]bool, erro
 // Sharing returns the accounts that have the uid, the address, the phone number or an identity of one of these, in no order and
 // perhaps more than once. One call is for up to 100 of what they have. What cannot be an account's, nobody has.
 func (r Reader) Sharing(ctx context.Context, all []Account) (found []Account, err error) {
-	var by []auth.UserIdentifier
+	var by []func(*Identifiers)
 	for _, a := range all {
 		if Deletable(a.UID) {
-			by = append(by, auth.UIDIdentifier{UID: a.UID})
+			by = append(by, func(i *Identifiers) { i.LocalId = append(i.LocalId, a.UID) })
 		}
 		if name, host, is := strings.Cut(a.Email, "@"); is && name != "" && host != "" && !strings.Contains(host, "@") {
-			by = append(by, auth.EmailIdentifier{Email: a.Email})
+			by = append(by, func(i *Identifiers) { i.Email = append(i.Email, a.Email) })
 		}
 		if strings.HasPrefix(a.PhoneNumber, "+") && strings.ContainsAny(a.PhoneNumber, "0123456789") {
-			by = append(by, auth.PhoneIdentifier{PhoneNumber: a.PhoneNumber})
+			by = append(by, func(i *Identifiers) { i.PhoneNumber = append(i.PhoneNumber, a.PhoneNumber) })
 		}
 		for _, p := range a.Providers {
 			if p.ID != "" && p.UID != "" {
-				by = append(by, auth.ProviderIdentifier{ProviderID: p.ID, ProviderUID: p.UID})
+				identity := &identitytoolkit.GoogleCloudIdentitytoolkitV1FederatedUserIdentifier{ProviderId: p.ID, RawId: p.UID}
+				by = append(by, func(i *Identifiers) { i.FederatedUserId = append(i.FederatedUserId, identity) })
 			}
 		}
 	}
 	for chunk := range slices.Chunk(by, maxLookup) {
+		ids := new(Identifiers)
+		for _, add := range chunk {
+			add(ids)
+		}
 		usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
-		users, err := r.c.api.FindUsers(ctx, chunk)
+		users, err := r.c.api.GetUsers(ctx, ids)
 		if err != nil {
-			return nil, fmt.Errorf("look for accounts by %d of what they have: %w", len(chunk), readable(err))
+			return nil, fmt.Errorf("look up accounts by %d of what they have: %w", len(chunk), readable(err))
 		}
-		for _, user := range users {
-			found = append(found, foundOf(user))
-		}
+		found = append(found, accountsOf(users)...)
 	}
 	return found, nil
 }

@@ -60,13 +60,15 @@ func TestListedAndLookedUpAlike(t *testing.T) {
 	if _, err := p.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("phone").PhoneNumber("+819012345678")); err != nil {
 		t.Fatal(err)
 	}
+	p.Import(t, new(auth.UserToImport).UID("custom").Metadata(&auth.UserMetadata{CreationTimestamp: 1000, LastLogInTimestamp: 2000}))
+	p.SetAccount(t, "custom", map[string]any{"customAuth": true, "lastRefreshAt": "1970-01-01T00:00:03.5Z"})
 	r := opened(t, p)
 	all := listed(t, r.Reader, "")
-	found, err := r.Get(t.Context(), []string{"google", "nobody", "password", "phone", "anonymous", ""})
+	found, err := r.Get(t.Context(), []string{"google", "nobody", "password", "phone", "anonymous", "custom", ""})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(found) != 4 || len(all) != 4 {
+	if len(found) != 5 || len(all) != 5 {
 		t.Fatalf("%v, looked up %+v, listed %+v", err, found, all)
 	}
 	for _, a := range found {
@@ -77,6 +79,9 @@ func TestListedAndLookedUpAlike(t *testing.T) {
 		if diff := cmp.Diff(is, []bool{a.Anonymous(), a.Unverified(), a.Disabled}); diff != "" {
 			t.Errorf("%s: anonymous, unverified, disabled (-want +got):\n%s", a.UID, diff)
 		}
+	}
+	if a := all["custom"]; !a.CustomAuth || a.LastRefresh != 3500 {
+		t.Errorf("%+v", a)
 	}
 	a := all["anonymous"]
 	if diff := cmp.Diff([]int64{1000, 2000, 0}, []int64{a.Created, a.LastLogin, a.LastRefresh}); diff != "" {
@@ -145,16 +150,14 @@ func TestLastActive(t *testing.T) {
 	}
 }
 
-// TestFoundAndRead: what Firebase's SDK finds is what tells an account from others.
-func TestFoundAndRead(t *testing.T) {
+// TestSharing: an account is found by whatever identifies it, as it is listed.
+func TestSharing(t *testing.T) {
 	p := backendstest.Start(t)
 	whole := Account{
 		UID: "whole", Email: "a@example.com", EmailVerified: true, PhoneNumber: "+819012345678", Password: true, Created: 1000,
-		Claims: map[string]json.RawMessage{"admin": []byte("true")}, Providers: []Provider{{ID: "google.com", UID: "g1"}},
+		Claims: map[string]json.RawMessage{"level": []byte("9007199254740993")}, Providers: []Provider{{ID: "google.com", UID: "g1"}},
 	}
 	wantImported(t, importer(t, p, nil), []Account{whole})
-	want := whole
-	want.EmailVerified, want.Password = false, false
 	r := opened(t, p).Reader
 	for name, by := range map[string]Account{
 		"uid": {UID: "whole"}, "address": {Email: "A@example.com"}, "number": {PhoneNumber: "+819012345678"},
@@ -162,7 +165,7 @@ func TestFoundAndRead(t *testing.T) {
 	} {
 		var meter usage.Meter
 		found, err := r.Sharing(usage.NewContext(t.Context(), &meter), []Account{by})
-		if diff := cmp.Diff([]Account{want}, found); diff != "" || err != nil || meter.Usage().AuthCalls != 1 {
+		if diff := cmp.Diff([]Account{whole}, found); diff != "" || err != nil || meter.Usage().AuthCalls != 1 {
 			t.Errorf("%s: %v, %d calls (-want +got):\n%s", name, err, meter.Usage().AuthCalls, diff)
 		}
 	}
@@ -179,24 +182,6 @@ func TestFoundAndRead(t *testing.T) {
 	exist, err := r.Exist(t.Context(), append(uids, "whole", ""))
 	if diff := cmp.Diff(map[string]bool{"whole": true}, exist); diff != "" || err != nil {
 		t.Errorf("%v, exist (-want +got):\n%s", err, diff)
-	}
-}
-
-// TestCustomTokensAreTold: Firebase's SDK leaves them out.
-func TestCustomTokensAreTold(t *testing.T) {
-	p := backendstest.Start(t)
-	p.Import(t, new(auth.UserToImport).UID("u1").Metadata(&auth.UserMetadata{CreationTimestamp: 1000, LastLogInTimestamp: 2000}))
-	p.SetAccount(t, "u1", map[string]any{"customAuth": true, "lastRefreshAt": "1970-01-01T00:00:03.5Z"})
-	r := opened(t, p)
-	found, err := r.Get(t.Context(), []string{"u1"})
-	if err != nil || len(found) != 1 {
-		t.Fatalf("%+v, %v", found, err)
-	}
-	if found[0].LastRefresh != 3500 {
-		t.Errorf("last refresh %d", found[0].LastRefresh)
-	}
-	if !found[0].CustomAuth || !listed(t, r.Reader, "")["u1"].CustomAuth {
-		t.Error("the custom token is not told")
 	}
 }
 
@@ -243,11 +228,11 @@ func TestPages(t *testing.T) {
 
 // TestListingsThatCannotGoOn end with an error, and not never.
 func TestListingsThatCannotGoOn(t *testing.T) {
-	for name, list := range map[string]func(token string) ([]*User, string, error){
-		"the same page again": func(string) ([]*User, string, error) { return nil, "same", nil },
-		"an error":            func(string) ([]*User, string, error) { return nil, "", errors.New("denied") },
-		"an odd answer to no token": func(string) ([]*User, string, error) {
-			return nil, "", &googleapi.Error{Code: http.StatusBadRequest, Message: "INVALID_PROJECT_ID"}
+	for name, list := range map[string]func(token string) (*Listed, error){
+		"the same page again": func(string) (*Listed, error) { return &Listed{NextPageToken: "same"}, nil },
+		"an error":            func(string) (*Listed, error) { return nil, errors.New("denied") },
+		"an odd answer to no token": func(string) (*Listed, error) {
+			return nil, &googleapi.Error{Code: http.StatusBadRequest, Message: "INVALID_PROJECT_ID"}
 		},
 	} {
 		f := &fake{list: list}
@@ -268,8 +253,8 @@ func TestReadsAreMadeAgain(t *testing.T) {
 		want    string
 	}{
 		"passes":   {[]int{503, 429, 200}, 3, ""},
-		"refused":  {[]int{403, 200}, 1, "look up 1 accounts: it says why"},
-		"not made": {[]int{400, 200}, 1, "look up 1 accounts: it says why"},
+		"refused":  {[]int{403, 200}, 1, "look up accounts by 1 of what they have: it says why"},
+		"not made": {[]int{400, 200}, 1, "look up accounts by 1 of what they have: it says why"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0

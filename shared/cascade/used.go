@@ -55,7 +55,8 @@ func referring(ctx context.Context, src cleanup.Source, a asking) (r referrers, 
 	}
 	switch {
 	case len(a.beginnings) == 0 || isList:
-		one, of := documents.Filter{Field: field, Op: "in", Value: exact}, documents.Filter{Field: field, Op: "array-contains-any", Value: exact}
+		one := documents.Filter{Field: field, Op: "in", Value: exact}
+		of := documents.Filter{Field: field, Op: "array-contains-any", Value: exact}
 		switch {
 		case a.Group == "" && len(exact)*2 <= criteria.MaxAlternatives: // in one document a list, in another one value
 			q.Any = [][]documents.Filter{{one}, {of}}
@@ -161,8 +162,8 @@ func going(due []*item) map[documents.Ref]bool {
 	return goes
 }
 
-// leaveShared takes out of what is deleted with it the documents to which others refer that stay, with what belongs to these. One that a
-// later commit deletes deletes what this one leaves.
+// leaveShared takes out of what is deleted with items the documents to which others refer that stay, with what belongs to these.
+// One that a later commit deletes deletes what this one leaves.
 func (w With) leaveShared(due []*item) {
 	for again := true; again; {
 		again = false
@@ -288,14 +289,17 @@ func textsIn(value any) (all []string) {
 }
 
 // mentioning returns the documents that refer to a file, or to one in a folder, of those that there still are.
-func (w With) mentioning(ctx context.Context, src cleanup.Source, name string, goes map[documents.Ref]bool) (r referrers, err error) {
+func (w With) mentioning(ctx context.Context, src cleanup.Source, name string, goes map[documents.Ref]bool) (
+	r referrers, err error,
+) {
 	w.mentions.mu.Lock()
 	defer w.mentions.mu.Unlock()
 	if err := w.readMentions(ctx, src); err != nil || w.mentions.full {
 		return referrers{many: true}, err
 	}
 	name = objects.Spelling(name)
-	refs := slices.DeleteFunc(slices.Concat(w.mentions.by[name], w.mentions.by[anything]), func(ref documents.Ref) bool { return goes[ref] })
+	refs := slices.Concat(w.mentions.by[name], w.mentions.by[anything])
+	refs = slices.DeleteFunc(refs, func(ref documents.Ref) bool { return goes[ref] })
 	if len(refs) > mostReferrers {
 		return referrers{many: true}, nil
 	}
@@ -372,25 +376,38 @@ func (w With) gatherFiles(ctx context.Context, src cleanup.Source, due []*item) 
 // gatherNamed is gatherFiles for one field of one item.
 func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relation, i *item, goes map[documents.Ref]bool) error {
 	texts := w.texts(src, a, *i)
-	readings := map[string][]objects.Reading{}
-	var all []objects.Reading
+	var asked []string
+	files := map[string]file{}
 	for _, value := range valuesAt(i.Data, strings.Split(a.Field, ".")) {
-		if text, isText := value.(string); isText && readings[text] == nil && len(readings) < maxNamed {
-			readings[text] = texts.Readings(text)
-			all = append(all, readings[text]...)
+		text, isText := value.(string)
+		if _, known := files[text]; !isText || known || len(files) == maxNamed {
+			continue
+		}
+		var some []string
+		_, ok := texts.Objects(text, func(name string) bool {
+			some = append(some, name)
+			return false
+		})
+		if files[text] = (file{}); !ok {
+			files[text] = file{kept: a.Field + " holds a text that may refer to more files than anybody can tell"}
+		} else {
+			asked = append(asked, some...)
 		}
 	}
-	there, err := src.Objects(ctx, objects.Lookups(all))
+	slices.Sort(asked)
+	there, err := src.Objects(ctx, slices.Compact(asked))
 	if err != nil {
 		return err
 	}
 	if i.files == nil {
 		i.files = map[string]map[string]file{}
 	}
-	i.files[a.Key] = map[string]file{}
-	for text, ways := range readings {
-		names, ok := objects.Chosen(ways, func(name string) bool { return there[name].Name != "" })
-		f := file{}
+	i.files[a.Key] = files
+	for text, f := range files {
+		if f.kept != "" {
+			continue
+		}
+		names, ok := texts.Objects(text, func(name string) bool { return there[name].Name != "" })
 		if !ok {
 			f.kept = a.Field + " may refer to several files"
 		}
@@ -405,12 +422,12 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 				f.names = append(f.names, name)
 			}
 		}
-		i.files[a.Key][text] = f
+		files[text] = f
 	}
 	return nil
 }
 
-// usedFile reports whether a document of an item's collection stays that refers to a file, by any field by which files are deleted with it.
+// usedFile reports whether a document of an item's collection stays that refers to a file by any field that with names.
 func (w With) usedFile(ctx context.Context, src cleanup.Source, texts objects.Texts, i *item, text string,
 	o objects.Object, goes map[documents.Ref]bool,
 ) (bool, error) {

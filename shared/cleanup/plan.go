@@ -21,8 +21,7 @@ type Planner struct {
 
 	Checkpoint string // where an earlier run ran out of time, as given to [Plan.SaveCheckpoint]; empty: start from the beginning
 
-	// Told are the warnings in the report of the job's last run: what it told about the rule.
-	Told []string
+	LastWarnings []string // in the report of the job's last run
 
 	// Cuts is where the job's last listings of objects may be cut ([objects.Cutter]), and in the end those of this plan.
 	Cuts []string
@@ -40,9 +39,10 @@ type Plan interface {
 	// failed or because they changed meanwhile: up to 1000 of them, without those that are gone.
 	Continue(checkpoint func(undone []documents.Ref) string)
 
-	// LoadAhead reads what a rule needs to judge documents. It may be called beside all other methods. A document that was not read
-	// has only its path.
-	LoadAhead(ctx context.Context, rule AnyRule, found []documents.Document) (Ahead, error)
+	// ConsiderEach judges documents by a rule, counts those that are kept and proposes the others. One that was not found has only its
+	// path. It calls then after each, in their order: for a job that has to know what became of it, or that marks its checkpoint after
+	// each, because what it does keeps no later run from finding it again.
+	ConsiderEach(ctx context.Context, rule AnyRule, found []documents.Document, then func(documents.Document) error) error
 	// ConsiderAccounts has the job's rule judge accounts and proposes those that are due, as far as its limit allows.
 	ConsiderAccounts(ctx context.Context, found []accounts.Account) (Considered, error)
 	// NoTenants returns an error if the project has tenants, or if that is unknown: their accounts are not found and would count
@@ -70,8 +70,8 @@ type Plan interface {
 	// figures, they decide nothing, so a failed count fails nothing: the report says what was not counted. It returns at once: the
 	// counts are made while the job goes on planning, and the run waits for them before it applies anything.
 	CountNotDue(ctx context.Context, n NotDue)
-	// CountAll counts the documents that queries of one collection match, for figures of the report. It tries once: a count that
-	// takes too long takes as long again. It returns false if any fails, and the report says that the collection was not counted.
+	// CountAll counts the documents that queries of one collection match, for figures of the report. It returns false if any fails,
+	// and the report says that the collection was not counted.
 	CountAll(ctx context.Context, queries ...documents.Query) (n []int, ok bool)
 	// Warn says in the report and in the log what is doubtful about the run as a whole.
 	Warn(ctx context.Context, warning string)
@@ -119,20 +119,12 @@ func (p *Planner) CountShare(what string, all int, counted bool, due, percent in
 	p.Count(c)
 }
 
-// Ahead is [Planner.Consider] for documents of which all is read. It calls then after each, in their order: for a job that has to
-// know what became of it, or that marks its checkpoint after each, because what it does keeps no later run from finding it again.
-type Ahead func(ctx context.Context, then func(documents.Document) error) error
-
 // Consider judges documents by a rule, counts those that are kept and proposes the others.
 func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.Document) error {
 	if len(found) == 0 {
 		return nil
 	}
-	consider, err := p.LoadAhead(ctx, rule, found)
-	if err != nil {
-		return err
-	}
-	return consider(ctx, func(documents.Document) error { return nil })
+	return p.ConsiderEach(ctx, rule, found, func(documents.Document) error { return nil })
 }
 
 // ConsiderRefs reads documents and considers them, including those that do not exist.

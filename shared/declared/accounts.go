@@ -38,7 +38,7 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 		if err == nil {
 			err = keepers.considered(ctx, p, found)
 		}
-		if err == nil && !told && (found.Due > 0 || len(p.Told) > 0) {
+		if err == nil && !told && (found.Due > 0 || len(p.LastWarnings) > 0) {
 			if told, err = true, unfound(ctx, p, c.Rule); err == nil {
 				err = c.tell(ctx, p, page.Accounts)
 			}
@@ -105,7 +105,7 @@ func (c accountsOf) keepers() (all []cleanup.Keeper) {
 	return all
 }
 
-// along returns the rules about the documents that are deleted with it with accounts: each goes, with what belongs to it, once its account
+// along returns the rules about the documents that are deleted with accounts: each is, with what belongs to it, once its account
 // is gone, unless what would have kept the account has come since.
 func (c accountsOf) along() (all []cleanup.AnyRule) {
 	account := rule.Relation{Account: "{id}"}
@@ -138,7 +138,7 @@ func (c accountsOf) along() (all []cleanup.AnyRule) {
 	return all
 }
 
-// following returns the rule about documents that are deleted with it with accounts, of any age: what keeps an account keeps them.
+// following returns the rule about documents that are deleted with accounts, of any age: what keeps an account keeps them.
 func (c accountsOf) following(w rule.Relation) rule.Rule {
 	r := rule.Rule{Collection: w.Place().Collection, Age: rule.Ages{}, With: slices.Clone(w.With), Others: c.Others}
 	for _, u := range c.Related() {

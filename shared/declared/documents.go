@@ -91,7 +91,7 @@ func (g *planning) sweep(ctx context.Context) error {
 		if err == nil {
 			err = g.keepers.report(ctx, g.Planner)
 		}
-		if err == nil && !g.told && g.Deletes() && (g.Planned() > g.cleared || len(g.Told) > 0) {
+		if err == nil && !g.told && g.Deletes() && (g.Planned() > g.cleared || len(g.LastWarnings) > 0) {
 			g.told, err = true, g.tell(ctx, goes)
 		}
 		if err != nil {
@@ -143,11 +143,8 @@ func (g *planning) consider(ctx context.Context, all []documents.Document) (goes
 	goes, planned := map[string]bool{}, g.Planned()
 	due := map[string]bool{}
 	g.keepers.due = due
-	consider, err := g.LoadAhead(ctx, g.rule, all)
-	if g.keepers.due = nil; err != nil {
-		return nil, err
-	}
-	return goes, consider(ctx, func(d documents.Document) error {
+	defer func() { g.keepers.due = nil }()
+	return goes, g.ConsiderEach(ctx, g.rule, all, func(d documents.Document) error {
 		if n := g.Planned() - planned; n > 0 {
 			if !due[d.Path] {
 				g.cleared += n

@@ -70,6 +70,25 @@ func TestFilesInWhateverSpelling(t *testing.T) {
 	}
 }
 
+// TestManyFiles: a document may refer to many files, and all of them are deleted. One text that may refer to more than anybody looks
+// up is kept, and told.
+func TestManyFiles(t *testing.T) {
+	f := start(t, drafts(fields{"maxDuePercent": 100, "with": array{fields{"objects": "covers/**", "field": "photos[]"}}}))
+	var photos array
+	var list []string
+	for i := range 60 {
+		list = append(list, fmt.Sprintf("covers/l%02d.png", i))
+		photos = append(photos, fmt.Sprintf("covers/%02d.png", i))
+		f.Put(t, photos[i].(string), nil, nil)
+		f.Put(t, list[i], nil, nil)
+	}
+	f.Set(t, "drafts/due", fields{"updatedAt": old, "photos": append(photos, strings.Join(list, ","))})
+	rep := f.Run(t, "")
+	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 1))
+	enginetest.Want(t, "files", list, f.Objects(t))
+	enginetest.Want(t, "kept", 1, rep.Kept["photos[] holds a text that may refer to more files than anybody can tell"])
+}
+
 // sharedFile runs a rule about a document that refers to a file, and another that stays and refers to what others is.
 func sharedFile(t *testing.T, field, own, others, in string) {
 	t.Helper()

@@ -33,31 +33,23 @@ func AtMost(ctx context.Context, bytes int) context.Context {
 	return context.WithValue(ctx, atMost{}, bytes)
 }
 
-// bound makes a connection keep to [AtMost].
+// bound makes a connection keep to [AtMost]. It receives all of an answer: see [Transaction.Stream].
 func bound() []grpc.DialOption {
 	return wire.DialOptions(func(ctx context.Context, _ string) wire.Request {
 		most, _ := ctx.Value(atMost{}).(int)
-		return &bounded{most: most}
+		bytes := 0
+		return wire.Request{Receive: func(answer any, err error) error {
+			batch, is := answer.(*firestorepb.BatchGetDocumentsResponse)
+			switch {
+			case !is || most == 0:
+			case errors.Is(err, io.EOF) && bytes > most:
+				return &TooMuchError{bytes}
+			case err == nil && batch.GetFound() != nil:
+				if bytes += proto.Size(batch.GetFound()); bytes > most {
+					batch.GetFound().Fields = nil
+				}
+			}
+			return err
+		}}
 	})
-}
-
-// bounded is a request whose answer may be bounded.
-type bounded struct{ most, bytes int }
-
-// Send implements [wire.Request].
-func (*bounded) Send(any) error { return nil }
-
-// Receive implements [wire.Request]. It receives all of the answer: see [Transaction.Stream].
-func (b *bounded) Receive(answer any, err error) error {
-	batch, is := answer.(*firestorepb.BatchGetDocumentsResponse)
-	switch {
-	case !is || b.most == 0:
-	case errors.Is(err, io.EOF) && b.bytes > b.most:
-		return &TooMuchError{b.bytes}
-	case err == nil && batch.GetFound() != nil:
-		if b.bytes += proto.Size(batch.GetFound()); b.bytes > b.most {
-			batch.GetFound().Fields = nil
-		}
-	}
-	return err
 }

@@ -12,8 +12,6 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/docsize"
-	"github.com/firesweep/firesweep/shared/documents/encode"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
@@ -59,75 +57,6 @@ func TestAtMost(t *testing.T) {
 	}
 	if all, err := c.Reader().GetAll(ctx, paths); err != nil || len(all) != 20 {
 		t.Errorf("afterwards: %d, %v", len(all), err)
-	}
-}
-
-// unknownValue is one that the client library does not know.
-func unknownValue() *firestorepb.Value {
-	text := func(v string) *firestorepb.Value {
-		return &firestorepb.Value{ValueType: &firestorepb.Value_StringValue{StringValue: v}}
-	}
-	return &firestorepb.Value{ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{
-		Fields: map[string]*firestorepb.Value{"__type__": text("__vector__"), "value": text("no numbers")},
-	}}}
-}
-
-// withUnknown puts such a value into each document that has another field than n.
-func withUnknown(_ string, m any, err error) error {
-	var d *firestorepb.Document
-	switch r := m.(type) {
-	case *firestorepb.RunQueryResponse:
-		d = r.GetDocument()
-	case *firestorepb.BatchGetDocumentsResponse:
-		d = r.GetFound()
-	}
-	if err == nil && len(d.GetFields()) > 1 {
-		d.Fields["odd"] = unknownValue()
-	}
-	return err
-}
-
-// TestUnknownValues: a value that the client library cannot decode keeps no document from being read, whole but for that value, which
-// stays as it came.
-func TestUnknownValues(t *testing.T) {
-	t.Parallel()
-	p := backendstest.Start(t)
-	p.Set(t, "things/plain", map[string]any{"n": 1})
-	p.Set(t, "things/odd", map[string]any{"n": 2, "text": "x", "of": map[string]any{"a": int64(1)}})
-	ctx, c, _ := open(t, p, wire.After(withUnknown)...)
-	check := func(how string, d documents.Document, err error) {
-		t.Helper()
-		if err != nil {
-			t.Errorf("%s: %v", how, err)
-			return
-		}
-		odd, is := d.Data["odd"].(*firestorepb.Value)
-		if d.Data["n"] != int64(2) || d.Data["text"] != "x" || d.Value("of.a") != int64(1) || !is || !proto.Equal(odd, unknownValue()) || d.UpdateTime.IsZero() {
-			t.Errorf("%s: %+v", how, d)
-		}
-		kept, err := encode.Fields(d.Data)
-		if err != nil || !proto.Equal(kept["odd"], unknownValue()) {
-			t.Errorf("%s, to keep: %v, %v", how, kept, err)
-		}
-		if size := docsize.Of(d.Path, d.Data); size < proto.Size(odd) {
-			t.Errorf("%s: its size is %d", how, size)
-		}
-	}
-	d, _, err := c.Reader().Get(ctx, "things/odd")
-	check("get", d, err)
-	all, err := c.Reader().GetAll(ctx, []string{"things/odd", "things/plain"})
-	check("several", all["things/odd"], err)
-	found, err := c.Reader().First(ctx, documents.Query{Collection: "things"}, "", 2)
-	check("query", found[0], err)
-	err = transact(ctx, c.Writer(free{}), func(tx *documents.Transaction) error {
-		all, err := tx.GetAll(ctx, []string{"things/odd", "things/plain"})
-		check("transaction", all["things/odd"], err)
-		found, err := streamed(tx, documents.Query{Collection: "things"}, 2)
-		check("query in a transaction", found[0], err)
-		return tx.Apply(write(documents.Delete, "things/odd", nil))
-	})
-	if err != nil || len(p.Documents(t, "things")) != 1 {
-		t.Errorf("%v, %d are left", err, len(p.Documents(t, "things")))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -129,29 +128,6 @@ func TestCursorOfEveryType(t *testing.T) {
 	}
 }
 
-func TestCursorOutlivesItsDocument(t *testing.T) {
-	p := backendstest.Start(t)
-	for i := range 4 {
-		p.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"n": i})
-	}
-	ctx, c, _ := open(t, p)
-	q := documents.Query{Collection: "things", OrderBy: []string{"n"}, PageSize: 2}
-	var next documents.Cursor
-	for page, err := range c.Reader().Pages(ctx, q, "") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		next = page.Next
-		break
-	}
-	if _, err := p.Firestore(t).Doc("things/t1").Delete(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if pages := collect(ctx, t, c.Reader(), q, next); !slices.Equal(slices.Concat(pages...), []string{"t2", "t3"}) {
-		t.Errorf("after t1, which is gone: %v", pages)
-	}
-}
-
 func TestWrongCursors(t *testing.T) {
 	p := backendstest.Start(t)
 	ctx, c, m := open(t, p)
@@ -194,15 +170,17 @@ func TestCount(t *testing.T) {
 	ctx, c, m := open(t, p)
 	for _, tt := range []struct {
 		where []documents.Filter
+		most  int
 		want  int
 		reads int64
 	}{
-		{nil, 1001, 2},
-		{[]documents.Filter{{Field: "n", Op: "<", Value: 1000}}, 1000, 1},
-		{[]documents.Filter{{Field: "n", Op: "<", Value: 0}}, 0, 1},
+		{nil, 0, 1001, 2},
+		{nil, 1000, 1000, 1},
+		{[]documents.Filter{{Field: "n", Op: "<", Value: 1000}}, 0, 1000, 1},
+		{[]documents.Filter{{Field: "n", Op: "<", Value: 0}}, 0, 0, 1},
 	} {
 		before := m.Usage().FirestoreReads
-		got, err := c.Reader().Count(ctx, documents.Query{Collection: "things", Where: tt.where})
+		got, err := c.Reader().Count(ctx, documents.Query{Collection: "things", Where: tt.where}, tt.most)
 		if err != nil || got != tt.want {
 			t.Errorf("count where %v = %d, %v, want %d", tt.where, got, err, tt.want)
 		}
@@ -212,72 +190,60 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestCountThatFails has counts fail at first, and says how often each is sent.
+// TestCountThatFails at first is sent once more, unless that would take as long again.
 func TestCountThatFails(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)
 	p.Set(t, "things/a", map[string]any{"n": 1})
-	for _, tt := range []struct {
-		code        codes.Code
-		count, once int // requests, of which the last is answered if there is more than one
-	}{
-		{codes.Unavailable, 2, 1},
-		{codes.ResourceExhausted, 2, 1},
-		{codes.DeadlineExceeded, 1, 1}, // more index entries than can be gone through in a minute
-		{codes.PermissionDenied, 1, 1},
+	for code, requests := range map[codes.Code]int{
+		codes.Unavailable: 2, codes.ResourceExhausted: 2, codes.PermissionDenied: 1,
+		codes.DeadlineExceeded: 1, // more index entries than can be gone through in a minute
 	} {
-		t.Run(tt.code.String(), func(t *testing.T) {
-			t.Parallel()
-			sent := 0
-			ctx, c, _ := open(t, p, wire.Before(func(context.Context, string, any) error {
-				if sent++; sent == 1 {
-					return status.Error(tt.code, "not yet")
-				}
-				return nil
-			})...)
-			for name, call := range map[string]struct {
-				count func(context.Context, documents.Query) (int, error)
-				want  int
-			}{"Count": {c.Reader().Count, tt.count}, "CountOnce": {c.Reader().CountOnce, tt.once}} {
-				sent = 0
-				n, err := call.count(ctx, documents.Query{Collection: "things"})
-				if sent != call.want {
-					t.Errorf("%s sends %d requests, want %d", name, sent, call.want)
-				}
-				if answered := err == nil && n == 1; answered != (call.want > 1) {
-					t.Errorf("%s = %d, %v", name, n, err)
-				}
+		sent := 0
+		ctx, c, _ := open(t, p, wire.Before(func(context.Context, string, any) error {
+			if sent++; sent == 1 {
+				return status.Error(code, "not yet")
 			}
-			if n, err := c.Reader().CountOnce(ctx, documents.Query{Collection: "things"}); n != 1 || err != nil {
-				t.Errorf("afterwards: %d, %v", n, err)
-			}
-		})
+			return nil
+		})...)
+		n, err := c.Reader().Count(ctx, documents.Query{Collection: "things"}, 0)
+		if answered := err == nil && n == 1; sent != requests || answered != (requests > 1) {
+			t.Errorf("%s: %d requests, want %d; %d, %v", code, sent, requests, n, err)
+		}
 	}
 }
 
+// TestGet reads one document and many. A missing one costs a read too.
 func TestGet(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Set(t, "things/a", map[string]any{"n": 1})
+	p.Set(t, "things/c", map[string]any{"n": 3})
 	ctx, c, m := open(t, p)
-	d, found, err := c.Reader().Get(ctx, "things/a")
-	if err != nil || !found {
-		t.Fatalf("Get: found %v, %v", found, err)
+	r := c.Reader()
+	a, found, err := r.Get(ctx, "things/a")
+	if err != nil || !found || a.Path != "things/a" || a.Data["n"] != int64(1) || a.UpdateTime.IsZero() {
+		t.Errorf("Get = %+v, %v, %v", a, found, err)
 	}
-	if d.UpdateTime.IsZero() {
-		t.Error("Get returns no update time")
-	}
-	if diff := cmp.Diff(map[string]any{"n": int64(1)}, d.Data); diff != "" || d.Path != "things/a" {
-		t.Errorf("Get returns %s (-want +got):\n%s", d.Path, diff)
-	}
-	if _, found, err := c.Reader().Get(ctx, "things/b"); found || err != nil {
+	if _, found, err := r.Get(ctx, "things/b"); found || err != nil {
 		t.Errorf("Get of nothing = %v, %v", found, err)
 	}
-	if m.Usage().FirestoreReads != 2 {
-		t.Errorf("%d reads, want 2: a missing document costs one too", m.Usage().FirestoreReads)
+	all, err := r.GetAll(ctx, []string{"things/a", "things/b", "things/c"})
+	if err != nil || len(all) != 2 || all["things/a"].Data["n"] != int64(1) || all["things/c"].Data["n"] != int64(3) ||
+		all["things/c"].Path != "things/c" || all["things/c"].UpdateTime.IsZero() {
+		t.Errorf("GetAll = %+v, %v", all, err)
+	}
+	if none, err := r.GetAll(ctx, nil); err != nil || len(none) != 0 {
+		t.Errorf("GetAll of nothing = %v, %v", none, err)
+	}
+	if reads := m.Usage().FirestoreReads; reads != 2+3 {
+		t.Errorf("%d reads", reads)
 	}
 	for _, path := range []string{"", "things", "things//b", "things/a/sub"} {
-		if _, _, err := c.Reader().Get(ctx, path); err == nil {
+		if _, _, err := r.Get(ctx, path); err == nil {
 			t.Errorf("Get(%q) is no error", path)
+		}
+		if _, err := r.GetAll(ctx, []string{"things/a", path}); err == nil {
+			t.Errorf("GetAll(%q) is no error", path)
 		}
 	}
 }
@@ -309,38 +275,6 @@ func TestGetOfNoDatabase(t *testing.T) {
 	})
 	if err == nil {
 		t.Error("the transaction succeeds")
-	}
-}
-
-func TestGetAll(t *testing.T) {
-	p := backendstest.Start(t)
-	p.Set(t, "things/a", map[string]any{"n": 1})
-	p.Set(t, "things/c", map[string]any{"n": 3})
-	ctx, c, m := open(t, p)
-	found, err := c.Reader().GetAll(ctx, []string{"things/a", "things/b", "things/c"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := map[string]any{}
-	for path, d := range found {
-		if values[path] = d.Data["n"]; d.Path != path || d.UpdateTime.IsZero() {
-			t.Errorf("GetAll returns as %s %+v", path, d)
-		}
-	}
-	if diff := cmp.Diff(map[string]any{"things/a": int64(1), "things/c": int64(3)}, values); diff != "" {
-		t.Errorf("GetAll (-want +got):\n%s", diff)
-	}
-	if m.Usage().FirestoreReads != 3 {
-		t.Errorf("%d reads, want 3: a missing document costs one too", m.Usage().FirestoreReads)
-	}
-	if found, err := c.Reader().GetAll(ctx, nil); err != nil || len(found) != 0 {
-		t.Errorf("GetAll of nothing = %v, %v", found, err)
-	}
-	if m.Usage().FirestoreReads != 3 {
-		t.Error("GetAll of nothing costs something")
-	}
-	if _, err := c.Reader().GetAll(ctx, []string{"things/a", "things"}); err == nil {
-		t.Error("GetAll of a collection is no error")
 	}
 }
 
@@ -461,33 +395,8 @@ func TestTransactionsTakeTurnsOnEmulators(t *testing.T) {
 	}
 }
 
-func TestTransactionThatWaitsForItsTurn(t *testing.T) {
-	t.Parallel()
-	ctx, c, _ := open(t, backendstest.Start(t))
-	w := c.Writer(free{})
-	none := func(*documents.Transaction) error { return nil }
-	failed := errors.New("failed")
-	_, err := w.Transact(ctx, false, func(inner context.Context, _ *documents.Transaction) error {
-		if err := transact(inner, w, none); err == nil {
-			t.Error("a transaction went through within another")
-		}
-		canceled, cancel := context.WithCancel(ctx)
-		cancel()
-		if err := transact(canceled, w, none); !errors.Is(err, context.Canceled) {
-			t.Errorf("a canceled transaction waits for its turn: %v", err)
-		}
-		return failed
-	})
-	if !errors.Is(err, failed) {
-		t.Errorf("err %v", err)
-	}
-	if err := transact(ctx, w, none); err != nil {
-		t.Errorf("after one that failed: %v", err)
-	}
-}
-
-// TestOtherDatabase does everything on another database than (default), for which Google's service demands a header that
-// names it. [documents.Open] has that checked on the emulator.
+// TestOtherDatabase reads and writes another database than (default), for which Google's service demands a header that names it.
+// [documents.Open] has that checked on the emulator.
 func TestOtherDatabase(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Set(t, "members/a", map[string]any{"of": "default"})
@@ -499,42 +408,22 @@ func TestOtherDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, _, err := c.Reader().Get(t.Context(), "members/a")
-	if err != nil || d.Data["of"] != "ghost" {
-		t.Errorf("read %v, %v", d.Data, err)
-	}
-	r, w := c.Reader(), c.Writer(free{})
-	all := documents.Query{Collection: "members"}
-	if got := slices.Concat(collect(t.Context(), t, r, all, "")...); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("query: %v", got)
-	}
-	if n, err := r.Count(t.Context(), all); n != 1 || err != nil {
-		t.Errorf("count: %d, %v", n, err)
-	}
-	if got, err := r.Missing(t.Context(), "members", []string{"a", "b"}); err != nil || !slices.Equal(got, []string{"b"}) {
-		t.Errorf("missing: %v, %v", got, err)
-	}
-	if got, err := r.GetAll(t.Context(), []string{"members/a", "members/b"}); err != nil || len(got) != 1 {
-		t.Errorf("many: %v, %v", got, err)
-	}
-	err = transact(t.Context(), w, func(tx *documents.Transaction) error {
+	r, all := c.Reader(), documents.Query{Collection: "members"}
+	d, _, errGet := r.Get(t.Context(), "members/a")
+	n, errCount := r.Count(t.Context(), all, 0)
+	none, errMissing := r.Missing(t.Context(), "members", []string{"a", "b"})
+	var streamedIDs int
+	errTransact := transact(t.Context(), c.Writer(free{}), func(tx *documents.Transaction) error {
 		found, err := streamed(tx, all, 2)
-		if err != nil || len(found) != 1 {
-			return fmt.Errorf("query in a transaction: %v, %w", found, err)
-		}
-		return tx.Apply(write(documents.Create, "members/new", map[string]any{"of": "ghost"}))
+		streamedIDs = len(found)
+		return errors.Join(err, tx.Apply(write(documents.Create, "members/new", map[string]any{}), write(documents.Delete, "members/a", nil)))
 	})
-	if err != nil {
+	if err := errors.Join(errGet, errCount, errMissing, errTransact); err != nil {
 		t.Error(err)
 	}
-	if err := transact(t.Context(), w, func(tx *documents.Transaction) error { return tx.Apply(write(documents.Delete, d.Path, nil)) }); err != nil {
-		t.Error(err)
-	}
-	if got := slices.Concat(collect(t.Context(), t, r, all, "")...); !slices.Equal(got, []string{"new"}) {
-		t.Errorf("after the delete: %v", got)
-	}
-	if len(p.Documents(t, "members")) != 1 {
-		t.Error("the delete went to the wrong database")
+	got := fmt.Sprint(d.Data["of"], n, none, streamedIDs, collect(t.Context(), t, r, all, ""), len(p.Documents(t, "members")))
+	if want := "ghost1 [b] 1 [[new]] 1"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)

@@ -34,7 +34,7 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 		}, want: []any{"left", nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _ := telling(t, p, "Commit", func(n int, send func() error) error {
+			w, _ := telling(t, p, func(n int, send func() error) error {
 				if err := send(); err != nil || !tt.lost || n != 2 {
 					return err
 				}
@@ -105,7 +105,7 @@ func TestExchange(t *testing.T) {
 		if tt.before != nil {
 			p.Set(t, "things/t", tt.before)
 		}
-		w, told := telling(t, p, "Commit", func(n int, send func() error) error {
+		w, told := telling(t, p, func(n int, send func() error) error {
 			if err := send(); err != nil || !tt.lost || n > 1 {
 				return err
 			}
@@ -142,7 +142,7 @@ func TestExchange(t *testing.T) {
 			t.Errorf("%s: documents (-want +got):\n%s", name, diff)
 		}
 	}
-	w, _ := telling(t, p, "Commit", func(int, func() error) error {
+	w, _ := telling(t, p, func(int, func() error) error {
 		t.Error("something was written")
 		return nil
 	})

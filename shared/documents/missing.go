@@ -8,22 +8,22 @@ import (
 	"cloud.google.com/go/firestore"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/firesweep/firesweep/shared/documents/missing"
 	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
+// mostNames is how many ids one condition may list: Firestore's limit.
+const mostNames = 30
+
 // Missing returns the ids that name no document of the collection, in order. The ids must be valid (see [ValidName]) and
-// distinct. [missing.Lookup.Of] says what that costs for each 30 of them, which are looked up at once.
+// distinct. Of each 30 it counts those that exist, which costs a read. If that is all or none, nothing more is asked; else it
+// reads their names, a read each. So an id is reported as missing only if an answer says so. It is never inferred from two
+// counts, because somebody may write between them.
 func (r Reader) Missing(ctx context.Context, collection string, ids []string) ([]string, error) {
-	chunks := slices.Collect(slices.Chunk(ids, missing.Most))
+	chunks := slices.Collect(slices.Chunk(ids, mostNames))
 	none := make([][]string, len(chunks))
 	all := r.c.firestore.Collection(collection)
 	if all == nil {
 		return nil, fmt.Errorf("look up %d ids in %q: not a collection's path", len(ids), collection)
-	}
-	lookup := missing.Lookup{
-		Count: func(ctx context.Context, ids []string) (int, error) { return r.countNames(ctx, all, ids) },
-		Find:  func(ctx context.Context, ids []string) ([]string, error) { return r.missingNames(ctx, all, ids) },
 	}
 	lookups, ctx := errgroup.WithContext(ctx)
 	for i, chunk := range chunks {
@@ -35,8 +35,16 @@ func (r Reader) Missing(ctx context.Context, collection string, ids []string) ([
 				return err
 			}
 			defer r.c.lookups.Release(1)
-			none[i], err = lookup.Of(ctx, chunk)
-			return err
+			switch n, err := r.countNames(ctx, all, chunk); {
+			case err != nil:
+				return err
+			case n == 0:
+				none[i] = chunk
+			case n < len(chunk):
+				none[i], err = r.missingNames(ctx, all, chunk)
+				return err
+			}
+			return nil
 		})
 	}
 	if err := lookups.Wait(); err != nil {

@@ -49,7 +49,7 @@ func TestPut(t *testing.T) {
 			p.Set(t, "things/"+id, d)
 		}
 		requests := 0
-		w, told := telling(t, p, "Commit", func(n int, send func() error) error {
+		w, told := telling(t, p, func(n int, send func() error) error {
 			if requests = n; n == 1 && tt.disturb != nil {
 				return tt.disturb(send)
 			}

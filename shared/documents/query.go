@@ -72,7 +72,7 @@ var ErrCursor = errors.New("not a cursor of this query")
 type Reader struct{ c *Client }
 
 // Pages runs the query from the cursor on, page by page, and ends after the last page or the first error. Nothing stays open
-// between two pages, so the caller may take its time. The error is [ErrUnqueryable] if a condition's value is too large.
+// between two pages, so the caller may take its time.
 func (r Reader) Pages(ctx context.Context, q Query, from Cursor) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
 		size := q.PageSize
@@ -82,7 +82,7 @@ func (r Reader) Pages(ctx context.Context, q Query, from Cursor) iter.Seq2[Page,
 		for {
 			page, err := r.page(ctx, q, from, size)
 			if err != nil {
-				yield(Page{}, fmt.Errorf("query %s: %w", q.Collection, err))
+				yield(Page{}, err)
 				return
 			}
 			if len(page.Documents) == 0 || !yield(page, nil) || len(page.Documents) < size {
@@ -94,7 +94,7 @@ func (r Reader) Pages(ctx context.Context, q Query, from Cursor) iter.Seq2[Page,
 }
 
 func (r Reader) page(ctx context.Context, q Query, from Cursor, size int) (page Page, err error) {
-	page.Documents, err = r.first(ctx, q, from, size)
+	page.Documents, err = r.First(ctx, q, from, size)
 	if err == nil && len(page.Documents) > 0 {
 		page.Next, err = q.After(page.Documents[len(page.Documents)-1])
 	}
@@ -103,21 +103,15 @@ func (r Reader) page(ctx context.Context, q Query, from Cursor, size int) (page 
 
 // First returns the first documents that a query matches from a cursor on, at most n. It makes no cursor for the next page,
 // so OrderBy may name fields of any type.
-func (r Reader) First(ctx context.Context, q Query, from Cursor, n int) ([]Document, error) {
-	found, err := r.first(ctx, q, from, n)
+func (r Reader) First(ctx context.Context, q Query, from Cursor, n int) (found []Document, err error) {
+	fq, err := q.firestore(r.c.firestore, from)
+	if err == nil {
+		found, err = r.all(ctx, fq.Limit(n))
+	}
 	if err != nil {
-		return nil, fmt.Errorf("query %s: %w", q.Collection, err)
+		return nil, fmt.Errorf("query %s: %w", q.Collection, from.blamed(err))
 	}
 	return found, nil
-}
-
-func (r Reader) first(ctx context.Context, q Query, from Cursor, n int) ([]Document, error) {
-	fq, err := q.firestore(r.c.firestore, from)
-	if err != nil {
-		return nil, err
-	}
-	found, err := r.all(ctx, fq.Limit(n))
-	return found, from.blamed(err)
 }
 
 // blamed returns an error of a query as an [ErrCursor] if it may be one: Google refuses a cursor beyond what the query asks for.
@@ -162,45 +156,31 @@ func (r Reader) Empty(ctx context.Context, collection string) (bool, error) {
 	return len(found) == 0, err
 }
 
-// Count returns how many documents the query matches. Documents without a field of OrderBy do not count. It costs one read
-// per 1000 index entries that Firestore reads, at least one. It fails if that takes Firestore more than a minute, as it does
-// from some tens of millions on, so a job must not depend on it.
-func (r Reader) Count(ctx context.Context, q Query) (int, error) { return r.count(ctx, q, 0, mayPass) }
-
-// CountUpTo is [Reader.Count] for a caller who wants to know no more than that there are so many documents: Firestore stops
-// reading there.
-func (r Reader) CountUpTo(ctx context.Context, q Query, most int) (int, error) {
-	return r.count(ctx, q, most, mayPass)
+// Count returns how many documents the query matches; most, unless it is 0, is where Firestore stops reading, because nobody wants
+// to know of more. Documents without a field of OrderBy do not count. It costs one read per 1000 index entries that Firestore
+// reads, at least one. It fails if that takes Firestore more than a minute, as it does from some tens of millions on, so a job must
+// not depend on it.
+func (r Reader) Count(ctx context.Context, q Query, most int) (n int, err error) {
+	fq, err := q.matching(r.c.firestore)
+	if err == nil {
+		if most > 0 {
+			fq = fq.Limit(most)
+		}
+		err = retry.If(ctx, mayPass, func(ctx context.Context) (err error) {
+			n, err = count(ctx, fq)
+			return err
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
+	}
+	return n, nil
 }
 
 // mayPass reports whether another attempt at a count may do better: where Firestore took its minute, or the caller's time is up,
 // the same count would take as long again.
 func mayPass(err error) bool {
 	return retry.Transient(err) && retry.Code(err) != codes.DeadlineExceeded
-}
-
-// CountOnce is [Reader.Count] with one attempt only: for a figure that decides nothing, so that no run waits for it.
-func (r Reader) CountOnce(ctx context.Context, q Query) (int, error) {
-	return r.count(ctx, q, 0, func(error) bool { return false })
-}
-
-func (r Reader) count(ctx context.Context, q Query, most int, again func(error) bool) (int, error) {
-	fq, err := q.matching(r.c.firestore)
-	if err != nil {
-		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
-	}
-	if most > 0 {
-		fq = fq.Limit(most)
-	}
-	var n int
-	err = retry.If(ctx, again, func(ctx context.Context) (err error) {
-		n, err = count(ctx, fq)
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
-	}
-	return n, nil
 }
 
 func count(ctx context.Context, q firestore.Query) (int, error) {
@@ -319,9 +299,6 @@ func (q Query) matching(c *firestore.Client) (firestore.Query, error) {
 			return fq, fmt.Errorf("%q is not a collection's path", q.Collection)
 		}
 		fq = collection.Query
-	}
-	if err := q.checkValues(); err != nil {
-		return fq, err
 	}
 	for _, f := range q.Where {
 		fq = fq.Where(f.Field, f.Op, f.Value)

@@ -1,7 +1,6 @@
 package documents_test
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,58 +43,6 @@ func TestQueryable(t *testing.T) {
 	}
 }
 
-func TestQueryForTooLargeAValue(t *testing.T) {
-	t.Parallel()
-	p := backendstest.Start(t)
-	ctx, c, m := open(t, p)
-	long, short := strings.Repeat("x", 1500), strings.Repeat("x", 1499)
-	p.Set(t, "things/long", map[string]any{"v": long, "list": []string{long, "a"}})
-	p.Set(t, "things/short", map[string]any{"v": short, "list": []string{short, "a"}})
-	where := func(field, op string, value any) []documents.Filter {
-		return []documents.Filter{{Field: field, Op: op, Value: value}}
-	}
-	for _, q := range []documents.Query{
-		{Where: where("v", "==", long)},
-		{Where: where("v", ">", long)},
-		{Where: where("v", "in", []string{"a", long})},
-		{Where: where("v", "not-in", []any{"a", long})},
-		{Where: where("list", "array-contains", long)},
-		{Where: where("list", "array-contains-any", []string{long})},
-		{Any: [][]documents.Filter{where("v", "==", "a"), where("list", "array-contains", long)}},
-	} {
-		q.Collection = "things"
-		var errs []error
-		for _, err := range c.Reader().Pages(ctx, q, "") {
-			errs = append(errs, err)
-		}
-		_, err := c.Reader().Count(ctx, q)
-		errs = append(errs, err, transact(t.Context(), c.Writer(free{}), func(tx *documents.Transaction) error {
-			_, err := streamed(tx, q, 1)
-			return err
-		}))
-		if len(errs) != 3 {
-			t.Errorf("%d errors, want one of each kind of query: %v", len(errs), errs)
-		}
-		for _, err := range errs {
-			if !errors.Is(err, documents.ErrUnqueryable) || strings.Contains(err.Error(), "xxx") {
-				t.Errorf("err %v, want ErrUnqueryable without the value", err)
-			}
-		}
-	}
-	if reads := m.Usage().FirestoreReads; reads != 0 {
-		t.Errorf("%d reads for queries that cannot be", reads)
-	}
-	for _, q := range []documents.Query{
-		{Where: where("v", "in", []string{"a", short})},
-		{Any: [][]documents.Filter{where("v", "==", "a"), where("list", "array-contains", short)}},
-	} {
-		q.Collection = "things"
-		if got := slices.Concat(collect(ctx, t, c.Reader(), q, "")...); !slices.Equal(got, []string{"short"}) {
-			t.Errorf("%+v: %v", q, got)
-		}
-	}
-}
-
 // TestPagesOverValuesTooLargeForAQuery pages through values of which an index holds only the beginning, the same for all.
 func TestPagesOverValuesTooLargeForAQuery(t *testing.T) {
 	t.Parallel()
@@ -110,38 +57,5 @@ func TestPagesOverValuesTooLargeForAQuery(t *testing.T) {
 	q := documents.Query{Collection: "things", OrderBy: []string{"v"}, PageSize: 1}
 	if diff := cmp.Diff(want, slices.Concat(collect(ctx, t, c.Reader(), q, "")...)); diff != "" {
 		t.Errorf("documents, which are in order of their names where the beginnings are alike (-want +got):\n%s", diff)
-	}
-}
-
-// TestMissingOfTheLongestIDs looks up ids of 1,500 bytes, 30 at a time: the limit of queries does not apply to names of
-// documents.
-func TestMissingOfTheLongestIDs(t *testing.T) {
-	t.Parallel()
-	p := backendstest.Start(t)
-	ctx, c, _ := open(t, p)
-	var ids, want []string
-	for i := range 60 {
-		id := fmt.Sprintf("%03d", i) + strings.Repeat("語", 499)
-		ids = append(ids, id)
-		if i%20 == 7 {
-			want = append(want, id)
-		} else {
-			p.Set(t, "things/"+id, map[string]any{"n": i})
-		}
-	}
-	got, err := c.Reader().Missing(ctx, "things", ids)
-	if err != nil || !slices.Equal(want, got) {
-		t.Errorf("%d missing, %v; want %d", len(got), err, len(want))
-	}
-	d, found, err := c.Reader().Get(ctx, "things/"+ids[0])
-	if err != nil || !found {
-		t.Fatalf("Get = %v, %v", found, err)
-	}
-	if err := transact(ctx, c.Writer(free{}), func(tx *documents.Transaction) error { return tx.Apply(write(documents.Delete, d.Path, nil)) }); err != nil {
-		t.Error(err)
-	}
-	q := documents.Query{Collection: "things", PageSize: 10, Select: documents.NameOnly}
-	if left := slices.Concat(collect(ctx, t, c.Reader(), q, "")...); len(left) != 60-len(want)-1 {
-		t.Errorf("%d documents by name, page by page", len(left))
 	}
 }

@@ -24,7 +24,7 @@ func TestReadOnly(t *testing.T) {
 	if d, _, err := r.Get(t.Context(), "reports/a"); err != nil || d.Data["status"] != "open" {
 		t.Errorf("get: %v, %v", d.Data, err)
 	}
-	if n, err := r.Count(t.Context(), all); err != nil || n != 2 {
+	if n, err := r.Count(t.Context(), all, 0); err != nil || n != 2 {
 		t.Errorf("count: %d, %v", n, err)
 	}
 	found, err := r.First(t.Context(), all, "", 10)

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/docsize"
 	"github.com/firesweep/firesweep/shared/documents/pace"
 )
 
@@ -63,56 +61,6 @@ func TestStream(t *testing.T) {
 	}
 	if reads := m.Usage().FirestoreReads; reads != 25+25+10+1 {
 		t.Errorf("%d reads", reads)
-	}
-}
-
-func TestStreamErrors(t *testing.T) {
-	p := backendstest.Start(t)
-	ctx, c, _ := open(t, p)
-	w := c.Writer(pace.NewRate())
-	stream := func(q documents.Query, from documents.Cursor, late bool) error {
-		return transact(ctx, w, func(tx *documents.Transaction) error {
-			if late {
-				if err := tx.Apply(write(documents.Set, "things/a", map[string]any{})); err != nil {
-					return err
-				}
-			}
-			for _, err := range tx.Stream(ctx, q, from, 0) {
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	if err := stream(documents.Query{Collection: "things"}, "x", false); !errors.Is(err, documents.ErrCursor) {
-		t.Errorf("a wrong cursor: %v", err)
-	}
-	if err := stream(documents.Query{Collection: "things/a"}, "", false); err == nil {
-		t.Error("a document's path was streamed")
-	}
-	if err := stream(documents.Query{Collection: "things"}, "", true); err == nil || len(p.Documents(t, "things")) != 0 {
-		t.Errorf("reading after writing: %v", err)
-	}
-}
-
-func TestRefused(t *testing.T) {
-	p := backendstest.Start(t)
-	ctx, c, _ := open(t, p)
-	w := c.Writer(pace.NewRate())
-	set := func(data map[string]any) error {
-		return transact(ctx, w, func(tx *documents.Transaction) error { return tx.Apply(write(documents.Set, "things/a", data)) })
-	}
-	if err := set(map[string]any{"t": strings.Repeat("x", docsize.Max)}); !documents.Refused(err) {
-		t.Errorf("a document that is too large: %v", err)
-	}
-	if err := set(map[string]any{"t": "x"}); err != nil || documents.Refused(err) {
-		t.Errorf("a small one: %v", err)
-	}
-	for _, err := range []error{documents.ErrChanged, context.Canceled} {
-		if documents.Refused(err) {
-			t.Errorf("%v counts as refused", err)
-		}
 	}
 }
 

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -9,11 +10,10 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/firesweep/firesweep/shared/documents/retry"
-	"github.com/firesweep/firesweep/shared/judged"
 )
 
-// ErrChanged says that a document changed after it was judged, so nothing was done to it.
-var ErrChanged = judged.ErrChanged
+// ErrChanged says that something is no longer what was judged, so nothing was done to it.
+var ErrChanged = errors.New("changed since it was judged")
 
 // Pace says when writes may be sent; [pace.NewRate] is the one to use on Google's service.
 type Pace interface {

@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -19,6 +21,8 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // unary disturbs the unary requests of one method; n counts them from 1.
@@ -100,6 +104,34 @@ func loseAnswers(f *enginetest.Function, is func(n int, r *firestorepb.CommitReq
 		}
 		return lost
 	})
+}
+
+// onSaved calls do after each commit that writes to the undo log. What it returns says that there was one.
+func onSaved(f *enginetest.Function, do func()) *atomic.Bool {
+	var saved atomic.Bool
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		err := send()
+		if strings.Contains(fmt.Sprint(r.GetWrites()), "/cleanupUndo/") {
+			saved.Store(true)
+			do()
+		}
+		return err
+	})
+	return &saved
+}
+
+// takeBack undoes a run, and returns how much it did of each step. A run that did nothing has no log.
+func takeBack(t *testing.T, f *enginetest.Function, runID string) map[undo.Step]int {
+	t.Helper()
+	steps := map[undo.Step]int{}
+	err := f.Restorer(t, f.Clock).Undo(t.Context(), runID, restore.Options{Apply: true}, func(o restore.Outcome) error {
+		steps[o.Step]++
+		return nil
+	})
+	if err != nil && !errors.Is(err, restore.ErrNoLog) {
+		t.Error(err)
+	}
+	return steps
 }
 
 // onStorage disturbs the requests to Cloud Storage.

@@ -14,7 +14,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // albums are deleted with the objects that they name, or with a folder of them. Each object must be the album's own.
@@ -76,7 +75,6 @@ func TestObjectsThatChangeBetweenLookAndDeletion(t *testing.T) {
 			for _, name := range []string{"p1/relabelled", "p1/touched", "p1/replaced", "p1/restless", "p12/other"} {
 				f.Put(t, name, nil, []byte("x"))
 			}
-			f.Env["UNDO_DAYS"] = "7"
 			f.Set(t, "albums/p1", map[string]any{"objects": objects})
 			seen, calm := map[string]int{}, false
 			beforeDeletes(f, func(name string) {
@@ -109,9 +107,7 @@ func TestObjectsThatChangeBetweenLookAndDeletion(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := f.Restorer(t, f.Clock).Undo(t.Context(), first, restore.Options{Apply: true}, func(restore.Outcome) error { return nil }); err != nil {
-				t.Fatal(err)
-			}
+			takeBack(t, f, first)
 			enginetest.Want(t, "objects after an undo", []string{"p1/touched", "p12/other"}, f.Objects(t))
 		})
 	}

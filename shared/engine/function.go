@@ -51,7 +51,7 @@ type Function struct {
 	Log    io.Writer
 	Hooks  Hooks
 
-	forOperator bool // the credentials are those of whoever calls the command
+	operators bool // the credentials are those of whoever calls the command
 
 	mu     sync.Mutex
 	opened map[config.Config]*clients
@@ -94,6 +94,14 @@ func (c *clients) close() {
 // NewFunction returns a function on the process's environment, clock and standard error.
 func NewFunction(job cleanup.Job, timeout time.Duration, uses []config.Backend) *Function {
 	return &Function{Job: job, Timeout: timeout, Uses: uses, Getenv: os.Getenv, Clock: time.Now, Log: logging.Stderr{}}
+}
+
+// forOperator returns a function like this one for whoever calls the command, with connections of its own.
+func (f *Function) forOperator() *Function {
+	return &Function{
+		Job: f.Job, Timeout: f.Timeout, StopAfter: f.StopAfter, Uses: f.Uses, Entry: f.Entry,
+		Getenv: f.Getenv, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks, operators: true,
+	}
 }
 
 // ServeHTTP runs the job.
@@ -202,7 +210,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	}
 	binding := f.Binding(cfg)
 	r := &run{
-		Teller: &tell.Teller{Job: f.Job.Name, Bucket: cfg.Bucket, Worker: f.Job.Task != nil, Report: &report.Report{
+		Teller: &tell.Teller{Worker: f.Job.Task != nil, Report: &report.Report{
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Now: now, StartedAt: started,
 			Database: cfg.Database, Bucket: binding.Bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(), Binding: binding,
 			Approved: req.plan.Size(),
@@ -215,16 +223,16 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		job:     f.Job,
 		config:  cfg,
 		hooks:   f.Hooks,
-		limits:  plan.Limits{Config: cfg, Lifted: req.force},
+		options: plan.Options{Bytes: f.Hooks.PlanBytes},
 		clients: c,
 		meter:   new(usage.Meter),
 		ownStop: f.StopAfter > 0,
 	}
-	r.decider = &decide.Decider{Teller: r.Teller, Job: f.Job, Run: r.known(), Documents: c.documents.Reader(), Approved: req.plan,
+	r.decider = &decide.Decider{Teller: r.Teller, Time: &r.deadline, Job: f.Job, Run: r.known(), Documents: c.documents.Reader(), Approved: req.plan,
 		Saves: cfg.UndoDays > 0 && !*req.dryRun}
-	r.applier = apply.New(r.decider, &r.deadline, &runlog.Log{
+	r.applier = &apply.Applier{Decider: r.decider, Log: &runlog.Log{
 		Job: f.Job.Name, Run: id, Saves: r.decider.Saves, Expire: started.AddDate(0, 0, max(1, cfg.UndoDays)),
-	})
+	}}
 	r.openWriters()
 	return r
 }
@@ -232,6 +240,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 // openWriters opens what the run writes with, each at the pace that its service takes.
 func (r *run) openWriters() {
 	a, c := r.applier, r.clients
+	a.Tasks = c.tasks
 	var writes documents.Pace = pace.NewRate()
 	if r.hooks.Pace != nil {
 		writes = r.hooks.Pace
@@ -248,9 +257,6 @@ func (r *run) openWriters() {
 		a.Accounts = c.accounts.Writer()
 		a.Accounts.Written, a.Accounts.InTime = r.DeletedAccounts, r.inTime
 		r.decider.People = a.Accounts.Reader
-	}
-	if c.tasks != nil {
-		a.Tasks = c.tasks.Writer()
 	}
 	if r.hooks.writers != nil {
 		r.hooks.writers(a)
@@ -284,7 +290,7 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (_ *clients, err
 		}
 	}
 	if slices.Contains(f.Uses, config.Auth) {
-		c.accounts, err = accounts.Open(ctx, cfg.Project, f.forOperator, f.Hooks.Accounts)
+		c.accounts, err = accounts.Open(ctx, cfg.Project, f.operators, f.Hooks.Accounts)
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,7 +50,8 @@ func only[V any](fields map[string]any, allowed ...string) bool {
 // dryRun and force, each once and a bool, and then means what encoding/json sees.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{"", " \n", "{}", `{"dryRun":true}`, `{"force":false,"dryRun":true}`, `{"dry\u0052un":true}`, `{"dryrun":true}`,
-		`{"dryRun":null}`, `{"dryRun":"true"}`, `{"dryRun":true,"dryRun":false}`, `{} {}`, `{"dryRun":true}x`, `[true]`, "\u00a0", "\ufeff{}", "{\"\xff\":true}"} {
+		`{"dryRun":null}`, `{"dryRun":"true"}`, `{"dryRun":true,"dryRun":false}`, `{} {}`, `{"dryRun":true}x`, `[true]`, "null", "true", `{"dryRun":{}}`, `{"force":1}`,
+		`{"force":true}`, `{"dryRun"}`, `{"dryRun" true}`, `{"dryRun":tr`, `{"dryRun":true}}`, "dryRun=true", `{"dryRun":` + strings.Repeat("[", 60_000), "\u00a0", "\ufeff{}", "{\"\xff\":true}"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -99,7 +101,7 @@ func FuzzTask(f *testing.F) {
 
 // FuzzQuery: a query is accepted exactly if it is empty or says dryRun once, as strconv reads a bool.
 func FuzzQuery(f *testing.F) {
-	for _, seed := range []string{"", "dryRun=true", "dryRun=false", "dryRun=T", "dryrun=true", "dryRun=", "dryRun=true&dryRun=true", "dry%52un=1", "dryRun=%zz", "a;b", "&&", "=true"} {
+	for _, seed := range []string{"", "dryRun=true", "dryRun=false", "dryRun=T", "dryrun=true", "dryRun=", "dryRun=yes", "dryRun=true&dryRun=true", "dryRun=true;x", "dry%52un=1", "dryRun=%zz", "a;b", "&&", "=true"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {

@@ -49,14 +49,7 @@ func (f *Function) Run(ctx context.Context, o RunOptions, ended func(rep *report
 	if cfg.DryRun {
 		return &config.Error{Problems: []string{"DRY_RUN is true, so nothing runs: unset it"}}
 	}
-	here := &Function{Job: f.Job, Timeout: f.Timeout, StopAfter: f.StopAfter, Uses: f.Uses, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks,
-		forOperator: true}
-	here.Getenv = func(name string) string {
-		if name == "K_REVISION" {
-			return o.By
-		}
-		return f.Getenv(name)
-	}
+	here := f.forOperator()
 	c, err := here.open(context.WithoutCancel(ctx), cfg)
 	if err != nil {
 		return err
@@ -71,6 +64,7 @@ func (f *Function) Run(ctx context.Context, o RunOptions, ended func(rep *report
 		wall := f.Clock()
 		r := here.newRun(c, cfg, logging.New(f.Log), wall, wall.UTC().Truncate(time.Microsecond),
 			request{dryRun: &dryRun, force: o.Force, plan: o.Plan})
+		r.Report.Revision = o.By
 		o.Watch.begin(r)
 		rep := r.execute(ctx)
 		more := r.mayBeFollowed()
@@ -83,7 +77,7 @@ func (f *Function) Run(ctx context.Context, o RunOptions, ended func(rep *report
 // mayBeFollowed reports whether another run should do at once what the run had no time for: not if that was restricted to a plan, or
 // got nowhere.
 func (r *run) mayBeFollowed() bool {
-	gotOn := r.checkpoint != r.began || r.Report.Done() > 0
+	gotOn := r.checkpoint != r.state.Begins() || r.Report.Done() > 0
 	ended := r.Report.Status == report.Partial || r.Report.Status == report.Failed
 	return r.unfinished && r.released && ended && gotOn && !r.Report.Stopped && !r.canceled() && r.decider.Approved == nil
 }

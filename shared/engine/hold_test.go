@@ -7,12 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-const heldByAnn = `held since 2026-01-10T00:00:00Z by "ann", because "the rule is wrong": it does nothing until firesweep resume `
+const heldByAnn = `held since 2026-01-10T00:00:00Z by "ann", because "the rule is wrong": the job does nothing until firesweep resume `
 
 // TestHeldJob does nothing, whoever calls it, and is not silent: answer, report and log say so, and an alert is raised. A
 // preview plans, and says so too.
@@ -45,6 +47,42 @@ func TestHeldJob(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 3))
 }
 
+// TestAllJobsAreHeld, also one of which nobody knew, and a worker: by a record that is there before the run begins, or that is
+// written while it takes its lease. It gives that back.
+func TestAllJobsAreHeld(t *testing.T) {
+	for _, meanwhile := range []bool{false, true} {
+		for _, record := range []string{"all-jobs", "new-jobs"} {
+			f := newFunction(t, thingsJob(2))
+			seed(t, f, 3)
+			held := func() { f.Set(t, "cleanupJobs/"+record, enginetest.HeldBy("ann", "the rule is wrong")) }
+			if meanwhile {
+				var once sync.Once
+				f.OnCommit(func(_ int, _ *firestorepb.CommitRequest, send func() error) error {
+					err := send()
+					once.Do(held)
+					return err
+				})
+			} else {
+				held()
+			}
+			got := f.Run(t, "")
+			enginetest.Want(t, "status", report.Skipped, got.Status)
+			enginetest.Want(t, "warnings", []string{heldByAnn + record}, got.Warnings)
+			enginetest.Want(t, "left", 3, len(left(t, f)))
+			if s := stateOf(t, f); s.Holder != "" || s.Last != nil || s.Held == nil {
+				t.Errorf("the record says %+v", s)
+			}
+			enginetest.Want(t, "previewed", 3, len(f.Run(t, `{"dryRun":true}`).Plan))
+			worker := newFunction(t, touchJob(touched))
+			worker.Set(t, "cleanupJobs/"+record, enginetest.HeldBy("ann", "the rule is wrong"))
+			enginetest.Want(t, "a worker", http.StatusServiceUnavailable, worker.Post(t, paintRed).Code)
+			f.Set(t, "cleanupJobs/new-jobs", map[string]any{"known": []string{"testJob"}, "held": map[string]any{"at": f.Now}})
+			f.Delete(t, "cleanupJobs/all-jobs")
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 3))
+		}
+	}
+}
+
 // TestHeldWorker answers 503, so that Cloud Tasks keeps the task and calls again. Nothing is saved, as ever.
 func TestHeldWorker(t *testing.T) {
 	f := newFunction(t, touchJob(touched))
@@ -55,11 +93,12 @@ func TestHeldWorker(t *testing.T) {
 	enginetest.Want(t, "warnings", []string{heldByAnn + "testWorker"}, got.Warnings)
 	enginetest.Want(t, "alerts", 2, len(linesWith(t, f, "testWorker skipped: held since")))
 	enginetest.Want(t, "things", 0, len(f.Documents(t, "things"))+len(f.Documents(t, "cleanupRuns")))
-	f.Set(t, "cleanupJobs/testWorker", enginetest.Keeping("things/t1"))
+	f.Delete(t, "cleanupJobs/testWorker")
+	f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping("things/t1"))
 	got = f.Run(t, paintRed)
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
 	enginetest.Want(t, "kept", map[string]int{jobstate.KeptListed: 1}, got.Kept)
-	f.Delete(t, "cleanupJobs/testWorker")
+	f.Delete(t, "cleanupJobs/all-jobs")
 	enginetest.WantReport(t, f.Run(t, paintRed), report.Completed, enginetest.Done("paint thing", 1))
 }
 
@@ -83,7 +122,7 @@ func TestHeldWhileItRuns(t *testing.T) {
 				if err := p.Hold(t.Context(), "testJob", "ann", "the rule is wrong"); err != nil {
 					t.Error(err)
 				}
-				if err := p.Keep(t.Context(), "testJob", "ann", "it is mine", "things/"+left(t, s.Function)[0]); err != nil {
+				if err := p.Keep(t.Context(), "ann", "it is mine", "things/"+left(t, s.Function)[0]); err != nil {
 					t.Error(err)
 				}
 				s.ahead.Add(5)

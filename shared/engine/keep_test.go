@@ -5,16 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -65,7 +62,7 @@ func whileThere(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
 	return cleanup.Do("delete "+s.Ref().Collection, "due")
 }
 
-// TestWhatLeadsToSomethingListedIsKept, whatever it is that the job's list has: nothing of the book is deleted, not even what
+// TestWhatLeadsToSomethingListedIsKept, whatever it is that is listed: nothing of the book is deleted, not even what
 // is not listed.
 func TestWhatLeadsToSomethingListedIsKept(t *testing.T) {
 	t.Parallel()
@@ -75,12 +72,7 @@ func TestWhatLeadsToSomethingListedIsKept(t *testing.T) {
 	} {
 		t.Run(listed, func(t *testing.T) {
 			t.Parallel()
-			f := enginetest.New(t, engine.NewFunction(cleanup.Job{
-				Name: "testJob", Rules: []cleanup.AnyRule{bookRule, pageRule},
-				Plan: func(ctx context.Context, p *cleanup.Planner) error {
-					return p.Sweep(ctx, documents.Query{Collection: "books"}, "", bookRule)
-				},
-			}, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}))
+			f := ruleFunction(t, ruleJob("books", bookRule, pageRule))
 			for _, id := range []string{"b1", "b2"} {
 				page := "p" + id[1:]
 				f.Set(t, "books/"+id, map[string]any{"pages": []string{page}})
@@ -90,7 +82,7 @@ func TestWhatLeadsToSomethingListedIsKept(t *testing.T) {
 				f.Put(t, "files/"+page+".png", nil, []byte("x"))
 				f.SignUp(t, id)
 			}
-			f.Set(t, "cleanupJobs/testJob", enginetest.Keeping(strings.ReplaceAll(listed, "BUCKET", f.Bucket)))
+			f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(strings.ReplaceAll(listed, "BUCKET", f.Bucket)))
 			preview := f.Run(t, `{"dryRun":true}`)
 			got := f.Run(t, "")
 			if got.Status != report.Completed || got.Kept[kept] == 0 {
@@ -104,11 +96,11 @@ func TestWhatLeadsToSomethingListedIsKept(t *testing.T) {
 			enginetest.Want(t, "books", left, f.IDs(t, "books"))
 			enginetest.Want(t, "pages", len(left), len(f.IDs(t, "pages")))
 			enginetest.Want(t, "objects", objects, f.Objects(t))
-			if says := strings.Contains(fmt.Sprint(f.LogLines(t)), "kept, pages/p1 is on the job's list"); says != (listed == "pages/p1") {
+			if says := strings.Contains(fmt.Sprint(f.LogLines(t)), "kept, pages/p1 is on the list"); says != (listed == "pages/p1") {
 				t.Errorf("the log says that the page is listed: %t", says)
 			}
 			for _, p := range preview.Plan {
-				if p.Target == "books/b1" && !strings.Contains(p.Kept, "is on the job's list") {
+				if p.Target == "books/b1" && !strings.Contains(p.Kept, "is on the list") {
 					t.Errorf("the preview says %+v", p)
 				}
 			}
@@ -130,7 +122,7 @@ func TestWhatLaterCommitsMeet(t *testing.T) {
 				return fmt.Sprintf("things/t%03d", i), map[string]any{"box": "c1-11"}
 			})
 			listed = strings.ReplaceAll(listed, "BUCKET", f.Bucket)
-			f.Set(t, "cleanupJobs/testJob", enginetest.Keeping(listed))
+			f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(listed))
 			f.Put(t, "files/f", nil, nil)
 			got := f.Run(t, "")
 			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete crate": {Planned: 2, Done: 1}})
@@ -174,20 +166,20 @@ func accountsJob(then cleanup.AnyRule) cleanup.Job {
 // when the account is gone, which the report says, and the document waits until it is taken off.
 func TestAnAccountWhoseDocumentIsListedIsKept(t *testing.T) {
 	t.Parallel()
-	f := enginetest.New(t, engine.NewFunction(accountsJob(pageRule), 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}))
+	f := ruleFunction(t, accountsJob(pageRule))
 	for _, id := range []string{"p1", "p2", "p3", "p4"} {
 		f.Set(t, "pages/"+id, map[string]any{"n": 1})
 		f.SignUp(t, id)
 	}
 	listed := []string{"pages/p1", "pages/p2/notes/n", "gs://" + f.Bucket + "/files/p3.png"}
-	f.Set(t, "cleanupJobs/testJob", enginetest.Keeping(listed...))
+	f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(listed...))
 	enginetest.Want(t, "planned", 2, len(f.Run(t, `{"dryRun":true}`).Plan))
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 2))
 	enginetest.Want(t, "kept", map[string]int{jobstate.KeptWithListed: 3}, got.Kept)
 	enginetest.Want(t, "accounts", []string{"p1", "p2"}, f.Accounts(t))
 	enginetest.Want(t, "pages", []string{"p1", "p2", "p3"}, f.IDs(t, "pages"))
-	f.Delete(t, "cleanupJobs/testJob")
+	f.Delete(t, "cleanupJobs/all-jobs")
 	enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
 	enginetest.Want(t, "accounts", 0, len(f.Accounts(t)))
 	enginetest.Want(t, "pages", 0, len(f.IDs(t, "pages")))
@@ -203,7 +195,11 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 	} {
 		f := newFunction(t, thingsJob(10))
 		seed(t, f, 2)
-		f.Set(t, "cleanupJobs/testJob", record)
+		at := "testJob"
+		if record["keep"] != nil {
+			at = "all-jobs"
+		}
+		f.Set(t, "cleanupJobs/"+at, record)
 		for _, body := range []string{"", `{"dryRun":true}`} {
 			got := f.Run(t, body)
 			enginetest.Want(t, name+": status", report.Failed, got.Status)
@@ -211,7 +207,7 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 		}
 		enginetest.Want(t, name+": left", 2, len(left(t, f)))
 		worker := newFunction(t, touchJob(touched))
-		worker.Set(t, "cleanupJobs/testWorker", record)
+		worker.Set(t, "cleanupJobs/"+strings.Replace(at, "testJob", "testWorker", 1), record)
 		enginetest.Want(t, name+": a worker's status", report.Failed, worker.Run(t, paintRed).Status)
 		enginetest.Want(t, name+": painted", 0, len(left(t, worker)))
 	}
@@ -235,7 +231,7 @@ func TestWhatAnInterruptedRunLeftIsKeptIfListed(t *testing.T) {
 		enginetest.StepOf("box", "boxes/gone", false, "", "files/a", "files/b"),
 		enginetest.AccountOf("person", "people/p1"), enginetest.AccountOf("person", "people/p2"))
 	listed := []string{"gs://" + f.Bucket + "/files/a", "gs://" + f.Bucket + "/crates/gone/a", "account p1"}
-	f.Set(t, "cleanupJobs/testJob", enginetest.Keeping(listed...))
+	f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(listed...))
 	f.Env["MAX_ACTIONS"] = "2" // of what is not listed
 	foretold := f.Run(t, `{"dryRun":true}`).Plan[0]
 	has(t, foretold.Kept, jobstate.KeptListed)
@@ -245,7 +241,7 @@ func TestWhatAnInterruptedRunLeftIsKeptIfListed(t *testing.T) {
 	enginetest.Want(t, "kept", map[string]int{jobstate.KeptWithListed: 3}, got.Kept)
 	enginetest.Want(t, "objects", []string{"crates/gone/a", "files/a"}, f.Objects(t))
 	enginetest.Want(t, "accounts", []string{"p1"}, f.Accounts(t))
-	f.Delete(t, "cleanupJobs/testJob")
+	f.Delete(t, "cleanupJobs/all-jobs")
 	f.Env["MAX_ACTIONS"] = "10"
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "objects", 0, len(f.Objects(t)))

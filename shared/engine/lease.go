@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/collections"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/logging"
 )
@@ -16,10 +16,10 @@ import (
 // A run acquires its job's lease, and releases it with its report. A worker does neither, for it has one task; nor does a preview,
 // which writes nothing.
 
-func (r *run) statePath() string { return state.Path(r.job.Name) }
+func (r *run) statePath() string { return jobstate.Path(r.job.Name) }
 
-func (r *run) store() state.Store {
-	return state.Store{Writer: r.clients.documents.Writer(nil), Config: r.config, Job: r.job.Name}
+func (r *run) store() jobstate.Store {
+	return jobstate.Store{Writer: r.clients.documents.Writer(nil), Config: r.config, Job: r.job.Name}
 }
 
 // acquire takes the job's lease, and learns where to begin.
@@ -28,16 +28,16 @@ func (r *run) acquire(ctx context.Context) error {
 		return r.look(ctx)
 	}
 	var killed *report.Report
-	acquired, err := r.store().Change(ctx, nil, func(s state.State, read time.Time) (state.State, map[string]any, error) {
+	acquired, err := r.store().Change(ctx, nil, func(s jobstate.State, read time.Time) (jobstate.State, map[string]any, error) {
 		now := r.clock()
-		if now.Sub(read).Abs() > state.Margin/2 && !r.hooks.AnyClock {
+		if now.Sub(read).Abs() > jobstate.Margin/2 && !r.hooks.AnyClock {
 			return s, nil, fmt.Errorf("this machine's clock says %s, and Firestore's %s: by it the run would judge what is due and "+
 				"what lease has ended; set it, then run again", now.UTC().Format(time.RFC3339), read.UTC().Format(time.RFC3339))
 		}
 		begun := r.Report.Begun()
-		after, err := s.Acquire(state.Ask{
+		after, err := s.Acquire(jobstate.Ask{
 			Who: r.Report.RunID, Begun: &begun, Retry: r.scheduled && !r.Report.Force,
-			Now: now, For: r.timeout + state.Margin, Longest: state.Longest,
+			Now: now, For: r.timeout + jobstate.Margin, Longest: jobstate.Longest,
 		})
 		if killed = s.Killed(now); err != nil || killed == nil {
 			return after, nil, err
@@ -47,8 +47,17 @@ func (r *run) acquire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.state = acquired
-	r.beginAt(acquired.State)
+	r.beginAt(acquired)
+	// Whoever holds all jobs looks for leases afterwards, so the run must look for that with its lease.
+	heeded, err := jobstate.Heed(ctx, r.clients.documents.Reader(), r.config, r.job.Name, acquired.State)
+	if err == nil && heeded.Held != nil {
+		err = &jobstate.HeldError{Hold: *heeded.Held}
+	}
+	if err != nil {
+		r.giveBack(ctx)
+		return err
+	}
+	r.decider.KeepAll(heeded)
 	if killed != nil {
 		r.Logger.WarnContext(ctx, fmt.Sprintf("%s found that run %s was killed, and continues from there: "+
 			"firesweep show %s lists what it did", r.job.Name, killed.RunID, killed.RunID), slog.String("killed", killed.RunID))
@@ -57,17 +66,28 @@ func (r *run) acquire(ctx context.Context) error {
 	return nil
 }
 
+// giveBack gives the lease back of a run that has done nothing with it.
+func (r *run) giveBack(ctx context.Context) {
+	_, err := r.store().Change(ctx, &r.state, func(s jobstate.State, _ time.Time) (jobstate.State, map[string]any, error) {
+		return s.Free(r.Report.RunID), nil, nil
+	})
+	if err != nil {
+		r.Logger.WarnContext(ctx, r.job.Name+" could not give its lease back, which ends by itself: "+err.Error())
+	}
+}
+
 // look reads the job's record without taking the lease. A worker that is held does nothing; a preview does, and says so.
 func (r *run) look(ctx context.Context) error {
-	s, _, err := r.store().Read(ctx)
+	s, _, err := jobstate.Read(ctx, r.clients.documents.Reader(), r.config, r.job.Name)
 	if err != nil {
 		return err
 	}
-	r.beginAt(s)
+	r.beginAt(jobstate.Known{State: s})
+	r.decider.KeepAll(s)
 	if s.Held == nil {
 		return nil
 	}
-	held := &state.HeldError{Job: r.job.Name, Hold: *s.Held}
+	held := &jobstate.HeldError{Hold: *s.Held}
 	if !r.Report.DryRun {
 		return held
 	}
@@ -75,13 +95,10 @@ func (r *run) look(ctx context.Context) error {
 	return nil
 }
 
-// beginAt sets where the run begins, what it keeps, and what it knows of the listings of earlier ones.
-func (r *run) beginAt(s state.State) {
-	r.decider.KeepAll(s)
-	r.began, r.cuts = s.Begins(), s.Cuts
-	r.checkpoint = r.began
+// beginAt sets where the run begins, and what it knows of earlier ones.
+func (r *run) beginAt(s jobstate.Known) {
+	r.state, r.checkpoint, r.cuts = s, s.Begins(), s.Cuts
 	if s.Last != nil {
-		r.told = s.Last.Warnings
 		r.Expect(s.Last.Scanned)
 	}
 }
@@ -90,10 +107,10 @@ func (r *run) beginAt(s state.State) {
 // schedule time, for planning again would cost as much and end the same way, or stopped, for it stays so.
 func (r *run) turnedAway(ctx context.Context, err error) (earlier *report.Report) {
 	var (
-		held    *state.HeldError
-		leased  *state.LeasedError
-		ended   *state.EndedError
-		foreign *state.ForeignError
+		held    *jobstate.HeldError
+		leased  *jobstate.LeasedError
+		ended   *jobstate.EndedError
+		foreign *jobstate.ForeignError
 	)
 	switch {
 	case errors.As(err, &ended):
@@ -141,7 +158,7 @@ func (r *run) release(ctx context.Context) {
 		r.complete(0)
 		return
 	}
-	_, err := r.store().Change(ctx, &r.state, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
+	_, err := r.store().Change(ctx, &r.state, func(s jobstate.State, _ time.Time) (jobstate.State, map[string]any, error) {
 		r.complete(2)
 		if s.Released(r.Report.RunID) { // an earlier attempt took effect and its answer was lost
 			return s, nil, nil
@@ -150,8 +167,8 @@ func (r *run) release(ctx context.Context) {
 		after, err := s.Release(r.Report, r.checkpoint, r.clock())
 		return after, r.Report.Document(), err
 	})
-	var lost *state.LostError
-	var foreign *state.ForeignError
+	var lost *jobstate.LostError
+	var foreign *jobstate.ForeignError
 	switch {
 	case err == nil:
 		r.released = true

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
@@ -50,21 +49,10 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 	if err != nil {
 		return nil, err
 	}
-	reading := &Function{Job: f.Job, Timeout: planTime, Uses: uses, Entry: f.Entry, Getenv: f.Getenv, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks,
-		forOperator: true}
+	reading := f.forOperator()
+	reading.Timeout, reading.StopAfter, reading.Uses = planTime, 0, uses
 	reading.Hooks.Dial = slices.Concat(documents.ReadOnly(), f.Hooks.Dial)
-	reading.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-		if f.Hooks.Transport != nil {
-			base = f.Hooks.Transport(base)
-		}
-		return objects.ReadOnly(base)
-	}
-	reading.Hooks.Accounts = func(base accounts.API) accounts.API {
-		if f.Hooks.Accounts != nil {
-			base = f.Hooks.Accounts(base)
-		}
-		return accounts.ReadOnly(base)
-	}
+	reading.Hooks.Transport, reading.Hooks.Accounts = after(f.Hooks.Transport, objects.ReadOnly), after(f.Hooks.Accounts, accounts.ReadOnly)
 	wall, dryRun := f.Clock(), true
 	if o.Now.IsZero() {
 		o.Now = wall
@@ -79,7 +67,7 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 	}
 	defer c.close()
 	r := reading.newRun(c, cfg, logging.New(f.Log), wall, o.Now.UTC().Truncate(time.Microsecond), asked)
-	r.listsAll, r.versions = true, o.Versions
+	r.options.ListAll, r.options.Versions = true, o.Versions
 	o.Watch.begin(r)
 	r.canceled = func() bool { return ctx.Err() != nil }
 	ctx = usage.NewContext(ctx, r.meter)
@@ -88,4 +76,14 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 		return nil, fmt.Errorf("plan %s: %w", f.Job.Name, context.Cause(ctx))
 	}
 	return r.Report, nil
+}
+
+// after returns a hook that wraps what another one, which may be nil, returns.
+func after[T any](hook, wrap func(T) T) func(T) T {
+	return func(base T) T {
+		if hook != nil {
+			base = hook(base)
+		}
+		return wrap(base)
+	}
 }

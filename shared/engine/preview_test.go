@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"firebase.google.com/go/v4/auth"
@@ -17,29 +16,26 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// onLooks calls do for each query of a collection that is in no transaction.
-func onLooks(f *enginetest.Function, do func(collection string)) {
+// onLooks calls do for each query of things that is in no transaction, and counts them.
+func onLooks(f *enginetest.Function, do func()) *atomic.Int32 {
+	var looks atomic.Int32
 	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
-		if q, ok := message.(*firestorepb.RunQueryRequest); ok && q.GetTransaction() == nil {
-			for _, from := range q.GetStructuredQuery().GetFrom() {
-				do(from.GetCollectionId())
-			}
+		q, ok := message.(*firestorepb.RunQueryRequest)
+		if ok && q.GetTransaction() == nil && q.GetStructuredQuery().GetFrom()[0].GetCollectionId() == "things" {
+			looks.Add(1)
+			do()
 		}
 		return nil
 	})...)
+	return &looks
 }
 
 // TestAPreviewLooksOnce at what goes with an item by one commit, whatever the job keeps.
 func TestAPreviewLooksOnce(t *testing.T) {
 	f := boxFunction(t)
 	setBoxes(t, f, "old", 3, 2, old)
-	f.Set(t, "cleanupJobs/testJob", enginetest.Keeping("things/old001-0001"))
-	var looks atomic.Int32
-	onLooks(f, func(collection string) {
-		if collection == "things" {
-			looks.Add(1)
-		}
-	})
+	f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping("things/old001-0001"))
+	looks := onLooks(f, func() {})
 	plan := f.Run(t, `{"dryRun":true}`).Plan
 	enginetest.Want(t, "looks at things", int32(3), looks.Load())
 	enginetest.Want(t, "of the second", "things/old001-0001 is "+jobstate.KeptListed, plan[1].Kept)
@@ -50,12 +46,7 @@ func TestAPreviewLooksOnce(t *testing.T) {
 func TestAPreviewIsBounded(t *testing.T) {
 	f := boxFunction(t)
 	setBoxes(t, f, "old", 120, 1, old)
-	var looks atomic.Int32
-	onLooks(f, func(collection string) {
-		if collection == "things" {
-			looks.Add(1)
-		}
-	})
+	looks := onLooks(f, func() {})
 	plan := f.Run(t, `{"dryRun":true}`).Plan
 	enginetest.Want(t, "planned", 120, len(plan))
 	enginetest.Want(t, "looks at things", int32(100), looks.Load())
@@ -82,18 +73,8 @@ func TestAPreviewThatRunsOutOfTime(t *testing.T) {
 				f.Import(t, (&auth.UserToImport{}).UID(id))
 				f.Set(t, "boxes/"+id, map[string]any{"state": "old"})
 			}
-			var over atomic.Bool
-			f.Clock = func() time.Time {
-				if over.Load() {
-					return start.Add(f.Timeout)
-				}
-				return start
-			}
-			onLooks(f, func(collection string) {
-				if collection == "things" {
-					over.Store(true)
-				}
-			})
+			late := lateClock(f)
+			onLooks(f, func() { late.Store(true) })
 			got := f.Run(t, `{"dryRun":true}`)
 			enginetest.Want(t, "status", tt.status, got.Status)
 			enginetest.Want(t, "actions", map[string]report.Counts{tt.action: {Planned: 20}}, got.Actions)

@@ -1,14 +1,10 @@
 package engine_test
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -33,12 +29,7 @@ func TestRecordsSayWhichItemTheyBelongTo(t *testing.T) {
 			}
 		},
 	}
-	f := enginetest.New(t, engine.NewFunction(cleanup.Job{
-		Name: "testJob", Rules: []cleanup.AnyRule{note},
-		Plan: func(ctx context.Context, p *cleanup.Planner) error {
-			return p.Sweep(ctx, documents.Query{Collection: "notes"}, "", note)
-		},
-	}, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}))
+	f := ruleFunction(t, ruleJob("notes", note))
 	for id := range other {
 		f.Set(t, "notes/"+id, map[string]any{"n": 1})
 		f.Set(t, "likes/"+id, map[string]any{"noteId": id})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -85,14 +84,10 @@ func (req *request) parseBody(body []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		truth := fields[name]
-		if name == "dryRun" {
-			req.dryRun = &truth
-		} else {
-			req.force = truth
-		}
+	if dryRun, given := fields["dryRun"]; given {
+		req.dryRun = &dryRun
 	}
+	req.force = fields["force"]
 	return nil
 }
 

@@ -2,64 +2,24 @@ package engine_test
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"testing"
-	"time"
-
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// TestRoom refuses, as Firestore does what is more than 10 MiB, commits of more than so many writes, for an item that alone
-// has more.
-func TestRoom(t *testing.T) {
-	for name, tt := range map[string]struct {
-		most   int
-		status report.Status
-		left   int
-	}{"some at a time": {25, report.Completed, 0}, "refused for good": {0, report.Failed, 60}} {
-		t.Run(name, func(t *testing.T) {
-			f := boxFunction(t)
-			setBoxes(t, f, "old", 1, 60, old)
-			largest := 0
-			f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-				if n := len(r.GetWrites()); strings.Contains(fmt.Sprint(r.GetWrites()), "/things/") && n > tt.most {
-					return status.Error(codes.InvalidArgument, "Transaction too big. Decrease transaction size.")
-				} else if n > largest {
-					largest = n
-				}
-				return send()
-			})
-			got := f.Run(t, "")
-			enginetest.Want(t, "status", tt.status, got.Status)
-			enginetest.Want(t, "things", tt.left, len(f.Documents(t, "things")))
-			if tt.most > 0 && largest < tt.most/2 {
-				t.Errorf("the largest commit held %d writes: there was room for %d", largest, tt.most)
-			}
-		})
-	}
-}
-
-// TestUndone tells the job what was left undone: what failed and what changed, not what is gone.
+// TestUndone tells the job what was left undone: what failed and what changed, not what is gone. It says where the next run begins.
 func TestUndone(t *testing.T) {
 	var told []documents.Ref
-	job := boxJob()
-	plan := job.Plan
-	job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
+	whole := boxJob()
+	plan := whole.Plan
+	whole.Plan = func(ctx context.Context, p *cleanup.Planner) error {
 		p.Continue(func(undone []documents.Ref) string { told = undone; return "next" })
 		return plan(ctx, p)
 	}
-	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
-	f.Clock = func() time.Time { return start }
+	f := ruleFunction(t, whole)
 	setBoxes(t, f, "old", 3, 0, old)
 	f.Set(t, "boxes/failing", map[string]any{"state": "old", "panic": true})
 	f.Hooks.BeforeApply = func() {
@@ -70,5 +30,6 @@ func TestUndone(t *testing.T) {
 	}
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete box": {Planned: 4, Done: 1, Changed: 2, Failed: 1}})
+	enginetest.Want(t, "checkpoint", "next", enginetest.Checkpoint(job(t, f)))
 	enginetest.Want(t, "undone", []documents.Ref{{Collection: "boxes", ID: "failing"}, {Collection: "boxes", ID: "old001"}}, told)
 }

@@ -12,16 +12,10 @@ import (
 	"time"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/api/googleapi"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -85,10 +79,11 @@ func ruleJob(collection string, rule cleanup.AnyRule, others ...cleanup.AnyRule)
 	}}
 }
 
+// ruleFunction returns a function of a job that uses all backends but Cloud Tasks.
 func ruleFunction(t *testing.T, job cleanup.Job) *enginetest.Function {
 	t.Helper()
-	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth, config.Tasks}))
-	f.Clock = func() time.Time { return start }
+	f := newFunction(t, job)
+	f.Uses = []config.Backend{config.Firestore, config.Storage, config.Auth}
 	return f
 }
 
@@ -99,26 +94,6 @@ func setCrate(t *testing.T, f *enginetest.Function, id string, boxes int) {
 		f.Set(t, fmt.Sprintf("boxes/%s-%02d", id, i), map[string]any{"state": "old", "crate": id})
 	}
 	f.Put(t, "crates/"+id+"/label", nil, []byte("x"))
-}
-
-func TestWhatGoesFirst(t *testing.T) {
-	f := ruleFunction(t, ruleJob("crates", crates, boxes))
-	setCrate(t, f, "c1", 25)
-	setCrate(t, f, "c12", 0)
-	f.Set(t, "crates/used", map[string]any{"state": "used"})
-	f.Put(t, "crates/used/label", nil, []byte("x"))
-	f.Set(t, "boxes/other", map[string]any{"state": "old", "crate": "used"})
-
-	preview := f.Run(t, `{"dryRun":true}`)
-	for _, planned := range preview.Plan { // the first commit claims the crate, and nothing else
-		enginetest.Want(t, "with "+planned.Target, 0, len(planned.With))
-		enginetest.Want(t, "more of "+planned.Target, true, planned.More)
-	}
-
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete crate", 2))
-	enginetest.Want(t, "crates left", []string{"used"}, ids(t, f, "crates"))
-	enginetest.Want(t, "boxes left", []string{"other"}, ids(t, f, "boxes"))
-	enginetest.Want(t, "objects left", []string{"crates/used/label"}, f.Objects(t))
 }
 
 func TestWhatGoesFirstSharesCommits(t *testing.T) {
@@ -171,67 +146,6 @@ func TestAFileOfWhatGoesFirst(t *testing.T) {
 	enginetest.Want(t, "objects left", 0, len(f.Objects(t)))
 }
 
-// leavers are people who leave: the document goes first and notes the account, which goes after it.
-var leavers = cleanup.Rule[cleanup.Subject]{
-	Name: "leaver", Load: cleanup.Itself,
-	Reach: cleanup.Reach{Items: "people", Deletes: []string{"people", "notes"}, Writes: []string{"notes"}, Account: true},
-	Judge: func(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
-		if s.Data["leaves"] != true {
-			return cleanup.Keep("stays")
-		}
-		return cleanup.Do("delete person", "leaves")
-	},
-	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-		note := documents.Ref{Collection: "notes", ID: s.ID()}
-		return cleanup.Change{
-			Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}, {Op: documents.Set, Ref: note, Data: map[string]any{"attempts": 0}}},
-			Then: []cleanup.FollowUp{{
-				Account: s.ID(), Absent: s.Ref(),
-				Recorded: &cleanup.Recorded{
-					Done:   []documents.Write{{Op: documents.Delete, Ref: note}},
-					Failed: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"attempts": 1}}},
-					Kept:   "account stays",
-					Warn:   func(err error) cleanup.Notice { return cleanup.Notice{Message: "stays: " + err.Error()} },
-				},
-			}},
-		}
-	},
-}
-
-func TestAccountsAfterTheirDocuments(t *testing.T) {
-	f := ruleFunction(t, ruleJob("people", leavers))
-	calls, refusal := 0, error(&googleapi.Error{Code: http.StatusForbidden, Message: "not allowed"})
-	f.Hooks.Accounts = func(base accounts.API) accounts.API {
-		return accounts.Wrap(base, func(method string, _ []string, send func() error) error {
-			if method != "DeleteUsers" {
-				return send()
-			}
-			if calls++; refusal != nil {
-				return refusal
-			}
-			return send()
-		})
-	}
-	for _, id := range []string{"p1", "p2", "p3"} {
-		f.Set(t, "people/"+id, map[string]any{"leaves": id != "p3"})
-		f.SignUp(t, id)
-	}
-	got := f.Run(t, "")
-	// Neither done nor failed: it is no failure that Cloud Scheduler repeats.
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete person": {Planned: 2}})
-	enginetest.Want(t, "kept", map[string]int{"stays": 1, "account stays": 2}, got.Kept)
-	enginetest.Want(t, "notes", map[string]map[string]any{"p1": {"attempts": int64(1)}, "p2": {"attempts": int64(1)}}, f.Documents(t, "notes"))
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-	enginetest.Want(t, "calls", 1, calls)
-
-	refusal = nil
-	f.Set(t, "people/p1", map[string]any{"leaves": true})
-	got = f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete person", 1))
-	enginetest.Want(t, "notes", []string{"p2"}, ids(t, f, "notes"))
-	enginetest.Want(t, "accounts", []string{"p2", "p3"}, f.Accounts(t))
-}
-
 // told are things of which a worker is told after a commit that says so.
 var told = cleanup.Rule[cleanup.Subject]{
 	Name: "told", Load: cleanup.Itself,
@@ -254,25 +168,6 @@ var told = cleanup.Rule[cleanup.Subject]{
 	},
 }
 
-// TestANotedFollowUpThatFails is its item's failure, and nothing stays to do that would repeat it.
-func TestANotedFollowUpThatFails(t *testing.T) {
-	f := ruleFunction(t, ruleJob("things", told))
-	if f.Tasks() == nil {
-		t.Skip("only the embedded Cloud Tasks can be told to refuse")
-	}
-	f.Set(t, "things/t1", map[string]any{})
-	f.Set(t, "things/t2", map[string]any{})
-	f.Tasks().FailCreates(func(task *cloudtaskspb.Task) error {
-		if strings.Contains(string(task.GetHttpRequest().GetBody()), "t2") {
-			return status.Error(codes.PermissionDenied, "no role")
-		}
-		return nil
-	})
-	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"tell": {Planned: 2, Done: 1, Failed: 1}})
-	enginetest.Want(t, "notes", map[string]map[string]any{"t1": {"told": true}, "t2": {"told": false}}, f.Documents(t, "notes"))
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-}
-
 // TestCheckpointAfterEach: each document that was considered may have a checkpoint of its own, from which the next run goes on.
 func TestCheckpointAfterEach(t *testing.T) {
 	job := ruleJob("things", told)
@@ -281,18 +176,15 @@ func TestCheckpointAfterEach(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			consider, err := p.LoadAhead(ctx, told, page.Documents)
-			if err != nil {
-				return err
-			}
 			save := func(d documents.Document) error { return p.SaveCheckpoint("behind " + d.Path) }
-			if err := consider(ctx, save); err != nil {
+			if err := p.ConsiderEach(ctx, told, page.Documents, save); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	f := ruleFunction(t, job)
+	f.Uses = append(f.Uses, config.Tasks)
 	for i := range 6 {
 		f.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"kept": i%2 == 0})
 	}
@@ -326,37 +218,27 @@ var handed = cleanup.Rule[cleanup.Subject]{
 	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		if s.From == "" {
 			task := tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}}
-			then := []cleanup.FollowUp{{Task: &task, Recorded: &cleanup.Recorded{}}}
+			then := []cleanup.FollowUp{{Task: &task, Apart: time.Minute, Recorded: &cleanup.Recorded{}}}
 			return cleanup.Change{Then: then, Again: true, From: "handed over"}
 		}
 		return cleanup.Update(s.Ref(), map[string]any{"n": 1})
 	},
 }
 
-func TestTasksBeforeTheCommit(t *testing.T) {
-	f := ruleFunction(t, ruleJob("things", handed))
-	for i := range 3 {
-		f.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"n": 0})
-	}
-	// The first answer of the commit that counts is lost, and nobody is handed over twice.
-	loseAnswers(f, func(n int, _ *firestorepb.CommitRequest) bool { return n == 2 })
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("hand over", 3))
-	enginetest.Want(t, "tasks", int64(3), got.Usage.Tasks)
-	for id, d := range f.Documents(t, "things") {
-		if d["n"] != int64(1) {
-			t.Errorf("things/%s: %v", id, d)
-		}
-	}
-}
-
-// TestWhoeverDoesATaskMayBeQuicker than the commit that counts it, and take the item away: that is done, not changed.
+// TestWhoeverDoesATaskMayBeQuicker than the commit that counts it, and take the item away: that is done, not changed. The tasks are
+// due one after the other.
 func TestWhoeverDoesATaskMayBeQuicker(t *testing.T) {
 	f := ruleFunction(t, ruleJob("things", handed))
+	f.Uses = append(f.Uses, config.Tasks)
 	for i := range 3 {
 		f.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"n": 0})
 	}
+	var mu sync.Mutex
+	var due []time.Time
 	f.Tasks().FailCreates(func(task *cloudtaskspb.Task) error {
+		mu.Lock()
+		defer mu.Unlock()
+		due = append(due, task.GetScheduleTime().AsTime())
 		if strings.Contains(string(task.GetHttpRequest().GetBody()), "t1") {
 			_, err := f.Firestore(t).Doc("things/t1").Delete(t.Context())
 			return err
@@ -365,51 +247,8 @@ func TestWhoeverDoesATaskMayBeQuicker(t *testing.T) {
 	})
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("hand over", 3))
 	enginetest.Want(t, "things", []string{"t0", "t2"}, ids(t, f, "things"))
-}
-
-// spaced are things whose tasks are due one after the other.
-var spaced = cleanup.Rule[cleanup.Subject]{
-	Name: "spaced", Load: cleanup.Itself,
-	Reach: cleanup.Reach{Items: "things"},
-	Judge: func(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
-		if s.Data["due"] == true {
-			return cleanup.Do("hand over thing", "it is due")
-		}
-		d := cleanup.Keep("not due")
-		if s.ID() == "t002" {
-			d.Notice = &cleanup.Notice{Message: "this one is odd", Fields: map[string]any{"why": "it is the first"}}
-		}
-		return d
-	},
-	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-		task := tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID()}}
-		return cleanup.Change{Then: []cleanup.FollowUp{{Task: &task, Apart: time.Minute, Recorded: &cleanup.Recorded{}}}}
-	},
-}
-
-func TestTasksOneAfterTheOther(t *testing.T) {
-	f := ruleFunction(t, ruleJob("things", spaced))
-	f.SetMany(t, 90, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("things/t%03d", i), map[string]any{"due": i%3 != 2}
-	})
-	var mu sync.Mutex
-	due := map[time.Time]bool{}
-	f.Tasks().FailCreates(func(task *cloudtaskspb.Task) error {
-		mu.Lock()
-		defer mu.Unlock()
-		due[task.GetScheduleTime().AsTime()] = true
-		return nil
-	})
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("hand over thing", 60))
-	for i := range 60 {
-		if at := start.Add(time.Duration(i) * time.Minute); !due[at.UTC()] {
-			t.Errorf("no task is due at %s", at)
-		}
-	}
-	line := oneLine(t, f, "this one is odd")
-	enginetest.Want(t, "severity", "WARNING", line["severity"])
-	enginetest.Want(t, "target", "things/t002", line["target"])
-	enginetest.Want(t, "why", "it is the first", line["why"])
+	slices.SortFunc(due, time.Time.Compare)
+	enginetest.Want(t, "due", []time.Time{start, start.Add(time.Minute), start.Add(2 * time.Minute)}, due)
 }
 
 // TestAnUnusableTodoIsAFailureOfItsOwn: what the job cannot have asked for is refused and named, and a preview says so; the rest
@@ -475,6 +314,21 @@ func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
 	hold(t, f, "files/a", false)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
+}
+
+// TestWhatFollowsWaitsForWhatStays, in a run that finishes an interrupted one as in that one: the details of a user lead to the
+// account as long as there is one.
+func TestWhatFollowsWaitsForWhatStays(t *testing.T) {
+	f := boxFunction(t)
+	f.Put(t, "files/a", nil, []byte("x"))
+	hold(t, f, "files/a", true)
+	f.Set(t, "boxes/next", map[string]any{"state": "old"})
+	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"), enginetest.ItemOf("box", "boxes/next"))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
+	enginetest.Want(t, "boxes", []string{"next"}, ids(t, f, "boxes"))
+	hold(t, f, "files/a", false)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "boxes", 0, len(ids(t, f, "boxes")))
 }
 
 // TestAnObjectOfAnotherBucketIsLeftAlone: a run left to delete it, and the settings name another bucket since, where that name is another

@@ -13,11 +13,12 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/apply"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/plan"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -31,24 +32,20 @@ type run struct {
 	job     cleanup.Job
 	config  config.Config
 	hooks   Hooks
-	limits  plan.Limits
 	decider *decide.Decider
 	applier *apply.Applier
 	clients *clients
 	meter   *usage.Meter
 
-	listsAll bool // a preview lists its plan whole
-	versions bool // and the versions of what it lists
-	ownStop  bool // the function has a time of its own to stop after, earlier than the timeout demands
+	options plan.Options // of its plan
+	ownStop bool         // the function has a time of its own to stop after, earlier than the timeout demands
 
-	state      state.Known // cleanupJobs/{job}, as it was when the run acquired the lease
-	began      string      // the checkpoint that it began at
-	checkpoint string      // to save for the next run
-	cuts       []string    // of its listings of objects, likewise
-	told       []string    // the warnings of the last run
-	unfinished bool        // something was left for lack of time
-	announced  bool        // the job's own first line was logged
-	released   bool        // it held its lease to the end, and gave it back
+	state      jobstate.Known // cleanupJobs/{job}, as it was when the run began
+	checkpoint string         // to save for the next run
+	cuts       []string       // of its listings of objects, likewise
+	unfinished bool           // something was left for lack of time
+	announced  bool           // the job's own first line was logged
+	released   bool           // it held its lease to the end, and gave it back
 }
 
 // stopMargin is the time before the timeout in which what is under way ends and the report is saved.
@@ -83,7 +80,7 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 	r.logBegin(ctx)
 	if r.unfinished = r.stop.told.Load(); !r.unfinished {
 		r.logFirstLine(ctx)
-		p, err := plan.Make(ctx, r.ask())
+		p, err := plan.Make(ctx, r.decider, r.state.State, r.options)
 		r.cuts = p.Cuts
 		before := r.state.Warned
 		if r.Report.DryRun { // whoever previews sees all
@@ -94,7 +91,7 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 			err = p.Check(ctx)
 		}
 		if r.mayApply(ctx, p, err) {
-			r.applyAll(ctx, p)
+			r.apply(ctx, p)
 		}
 	}
 	r.release(ctx)
@@ -108,14 +105,6 @@ func (r *run) logBegin(ctx context.Context) {
 	if late := r.begun.Sub(r.Report.Now); late > maxLate {
 		r.Logger.WarnContext(ctx, fmt.Sprintf("%s runs for %s, %.1f days ago: it judges by that time, so less may be due than now; "+
 			"what it promises people counts from now", r.job.Name, r.Report.Now.Format(time.RFC3339), late.Hours()/24))
-	}
-}
-
-// ask returns what the plan is made for.
-func (r *run) ask() plan.Ask {
-	return plan.Ask{
-		Decider: r.decider, Objects: r.applier.Objects.Reader, Accounts: r.applier.Accounts.Reader, Limits: r.limits, Time: &r.deadline,
-		From: r.checkpoint, Cuts: r.cuts, Told: r.told, Bytes: r.hooks.PlanBytes, ListAll: r.listsAll, Versions: r.versions, Apply: r.applyWindow,
 	}
 }
 
@@ -135,41 +124,33 @@ func (r *run) mayApply(ctx context.Context, p *plan.Planner, err error) bool {
 	return err == nil
 }
 
-// applyAll applies the plan, unless this is a preview.
-func (r *run) applyAll(ctx context.Context, p *plan.Planner) {
-	outOfTime := p.OutOfTime
+// apply applies the plan, unless this is a preview, and sets where the next run begins.
+func (r *run) apply(ctx context.Context, p *plan.Planner) {
+	var undone []documents.Ref
+	r.unfinished = p.OutOfTime
 	if !r.Report.DryRun {
-		outOfTime = errors.Is(r.applyWindow(ctx, p), cleanup.ErrOutOfTime) || outOfTime
-		err := r.applier.Log.Close(ctx, r.applier.Own)
-		switch {
+		if r.hooks.BeforeApply != nil {
+			r.hooks.BeforeApply()
+		}
+		var begun int
+		begun, undone = r.applier.Apply(ctx, p.Items)
+		r.checkpoint = p.CheckpointBefore(begun)
+		r.unfinished = r.unfinished || begun < len(p.Items)
+		todos := runlog.TodosOf(r.job.Name)
+		switch err := r.applier.Log.Close(ctx, r.applier.Own); {
 		case err != nil && r.job.Task != nil: // nobody but another call for this very task would look for it
-			r.Fail(ctx, runlog.TodosOf(r.job.Name), "delete what is done", err)
+			r.Fail(ctx, todos, "delete what is done", err)
 		case err != nil: // nothing is left to do of it
-			r.Logger.WarnContext(ctx, r.job.Name+" could not delete from "+runlog.TodosOf(r.job.Name)+" what is done; the next run does: "+err.Error())
+			r.Logger.WarnContext(ctx, r.job.Name+" could not delete from "+todos+" what is done; the next run does: "+err.Error())
 		}
 	}
-	if r.unfinished = outOfTime; outOfTime {
+	if r.unfinished {
 		return
 	}
 	r.checkpoint = ""
 	if p.Next != nil {
-		r.checkpoint = p.Next(r.applier.Undone())
+		r.checkpoint = p.Next(undone)
 	}
-}
-
-// applyWindow applies what has been planned. It returns [cleanup.ErrOutOfTime] if some of it was left. In either case the run's
-// checkpoint is the one to continue from.
-func (r *run) applyWindow(ctx context.Context, p *plan.Planner) error {
-	if r.hooks.BeforeApply != nil {
-		r.hooks.BeforeApply()
-	}
-	unfinished := r.applier.Apply(ctx, p.Items)
-	r.checkpoint = p.CheckpointBefore(unfinished)
-	if unfinished < len(p.Items) {
-		return cleanup.ErrOutOfTime
-	}
-	r.planUntil = r.clock().Add(r.stopAt.Sub(r.clock()) / 2) // for the next window
-	return nil
 }
 
 // complete sets what can only be known at the end. writes is how many documents are about to be written with the

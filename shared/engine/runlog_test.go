@@ -2,27 +2,18 @@ package engine_test
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents/wire"
-	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/version"
 )
 
 // linesWith returns the log lines whose message holds a text.
@@ -52,78 +43,6 @@ func label(line map[string]any, name string) any {
 	return labels[name]
 }
 
-func TestRefusedRequestsAreLogged(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, thingsJob(10))
-	f.Post(t, `{"forced":true,"secret":"s3cr3t"}`)
-	line := oneLine(t, f, `testJob refused a request: unknown field "forced"`)
-	enginetest.Want(t, "severity", "WARNING", line["severity"])
-	enginetest.Want(t, "job", "testJob", label(line, "job"))
-	enginetest.Want(t, "http status", 400.0, line["httpStatus"])
-	f.Post(t, `{"`+strings.Repeat("x", 10_000)+`":true}`)
-	f.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/?force=true", nil))
-	oneLine(t, f, `put {"force":true} into the body`)
-	w := httptest.NewRecorder()
-	f.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
-	if line := oneLine(t, f, "is called with POST, not GET"); line["severity"] != "WARNING" || line["httpStatus"] != 405.0 {
-		t.Errorf("line %v", line)
-	}
-	for _, line := range f.LogLines(t) {
-		if text := fmt.Sprint(line); strings.Contains(text, "s3cr3t") || len(text) > 1000 {
-			t.Errorf("the body is in the log: %.200s", text)
-		}
-	}
-}
-
-func TestRunThatCannotBegin(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, thingsJob(10))
-	f.Env["MAX_ACTIONS"] = "none"
-	f.Env["FIRESTORE_DATABASE"] = "My " + strings.Repeat("D", 400)
-	f.Post(t, "")
-	line := oneLine(t, f, "testJob did not run: wrong configuration: FIRESTORE_DATABASE is")
-	problem, _ := line["problem"].(string)
-	enginetest.Want(t, "severity", "ERROR", line["severity"])
-	enginetest.Want(t, "job", "testJob", label(line, "job"))
-	begins(t, problem, "wrong configuration: ")
-	if len(problem) > 300 {
-		t.Errorf("problem: %v", len(problem))
-	}
-}
-
-func TestWhatRanAndOnWhat(t *testing.T) {
-	t.Parallel()
-	f := enginetest.New(t, engine.NewFunction(thingsJob(10), 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
-	f.Clock = func() time.Time { return start }
-	f.Env["K_REVISION"] = "testjob-00007-abc"
-	got := f.Run(t, `{"force":true}`)
-	enginetest.Want(t, "force", true, got.Force)
-	enginetest.Want(t, "database", "(default)", got.Database)
-	enginetest.Want(t, "bucket", f.Bucket, got.Bucket)
-	enginetest.Want(t, "revision", "testjob-00007-abc", got.Revision)
-	enginetest.Want(t, "version", version.String(), got.Version)
-	enginetest.Want(t, "partial runs", 0, got.PartialRuns)
-	line := oneLine(t, f, "testJob completed")
-	begun := line["report"].(map[string]any)
-	for name, want := range map[string]any{
-		"force": true, "dryRun": false, "database": "(default)", "bucket": f.Bucket, "revision": "testjob-00007-abc", "version": version.String(),
-	} {
-		if begun[name] != want {
-			t.Errorf("the first line says %s %v, want %v", name, begun[name], want)
-		}
-	}
-	logged := f.Summaries(t)[0]["report"].(map[string]any)
-	if logged["force"] != true || logged["bucket"] != f.Bucket {
-		t.Errorf("the summary's report %v", logged)
-	}
-	without := newFunction(t, thingsJob(10))
-	without.Env["STORAGE_BUCKET"] = "some-bucket"
-	bare := without.Run(t, "")
-	enginetest.Want(t, "force", false, bare.Force)
-	enginetest.Want(t, "bucket of a function without Storage", "", bare.Bucket)
-	enginetest.Want(t, "revision outside of Cloud Run", "", bare.Revision)
-}
-
 // TestCauseComesFirst: lists of log lines and alerts show the beginning.
 func TestCauseComesFirst(t *testing.T) {
 	t.Parallel()
@@ -149,8 +68,14 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, thingsJob(10))
 	f.Env["MAX_ACTIONS"] = "1"
-	f.Now = start.Add(-time.Minute)
 	seed(t, f, 2)
+	if byHand, again := f.Run(t, ""), f.Run(t, ""); byHand.RunID == again.RunID {
+		t.Error("without a schedule time, two calls are two runs, even within one microsecond")
+	}
+	f.Reset(t)
+	seed(t, f, 2)
+	f.Now = start.Add(-time.Minute)
+	lines := len(f.Summaries(t))
 	f.Run(t, `{"dryRun":true}`) // leaves nothing behind
 	first := f.Run(t, "")
 	if first.Status != report.Aborted {
@@ -167,10 +92,7 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 	if runs := f.Documents(t, "cleanupRuns"); len(runs) != 1 || enginetest.Holder(job(t, f)) != "" {
 		t.Errorf("runs %v, job %v", runs, job(t, f))
 	}
-	summaries := f.Summaries(t)
-	if len(summaries) != 2 { // the preview's and the first run's: alerts are made from them
-		t.Errorf("%d summaries", len(summaries))
-	}
+	enginetest.Want(t, "summaries, of which alerts are made: the preview's and the first run's", 2, len(f.Summaries(t))-lines)
 	enginetest.Want(t, "severity", any("INFO"), oneLine(t, f, "is not planned again: run "+first.RunID)["severity"])
 
 	if got := f.Run(t, `{"dryRun":true}`); got.RunID == first.RunID || got.Status != report.Aborted {
@@ -185,16 +107,6 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 	f.Env["MAX_ACTIONS"] = ""
 	f.Now = time.Time{} // called by hand, the clock standing still
 	enginetest.Want(t, "by hand", report.Completed, f.Run(t, "").Status)
-}
-
-func TestRetryOfAnAbortedRunByHandPlansAgain(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, thingsJob(10))
-	f.Env["MAX_ACTIONS"] = "1"
-	seed(t, f, 2)
-	if first, second := f.Run(t, ""), f.Run(t, ""); first.RunID == second.RunID {
-		t.Error("without a schedule time, two calls are two runs, even within one microsecond")
-	}
 }
 
 // TestEmptyCollection: a wrong or emptied database must never empty a bucket, however few objects there are.
@@ -265,15 +177,6 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 	}
 }
 
-func TestPreviewThatFailsWakesNobody(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(context.Context, *cleanup.Planner) error { return errors.New("no index") }})
-	f.Run(t, `{"dryRun":true}`)
-	if line := f.Summaries(t)[0]; line["severity"] != "WARNING" || line["problem"] != "plan testJob: no index" {
-		t.Errorf("summary %v", line)
-	}
-}
-
 func TestPartialAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, thingsJob(2))
@@ -323,16 +226,6 @@ func TestStopTimeReached(t *testing.T) {
 	enginetest.Want(t, "status", report.Partial, f.Run(t, "").Status)
 	enginetest.Want(t, "left", 3, len(left(t, f)))
 	enginetest.Want(t, "alert", any("behind"), oneLine(t, f, "does not keep up")["alert"])
-	canceled := newFunction(t, thingsJob(2))
-	canceled.StopAfter = time.Minute
-	seed(t, canceled, 3)
-	ctx, cancel := context.WithCancel(t.Context())
-	canceled.Hooks.BeforeApply = cancel
-	canceled.PostContext(ctx, t, "")
-	if len(linesWith(t, canceled, "does not keep up")) != 0 {
-		t.Error("a canceled run is said not to keep up")
-	}
-	oneLine(t, canceled, "testJob partial: canceled by its caller or by the platform after 0s, 3 planned actions left")
 }
 
 // TestLeaseThatNoRunCanHold: it is no run that will end; and the request that the message gives mends it.
@@ -380,15 +273,6 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 	}
 }
 
-// TestLeaseOfAClockThatIsAhead: clocks differ a little, and a deployed function may run longer than this one. So what ends within
-// half an hour and a minute is another run's lease.
-func TestLeaseOfAClockThatIsAhead(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, thingsJob(10))
-	f.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-x", start.Add(31*time.Minute)))
-	enginetest.Want(t, "report", report.Skipped, f.Run(t, "").Status)
-}
-
 func TestOldScheduleTimeIsSaid(t *testing.T) {
 	t.Parallel()
 	for ago, want := range map[time.Duration]int{24 * time.Hour: 0, 24*time.Hour + time.Microsecond: 1, -24 * time.Hour: 0} {
@@ -399,21 +283,4 @@ func TestOldScheduleTimeIsSaid(t *testing.T) {
 			t.Errorf("%s ago: %v, want %d lines", ago, lines, want)
 		}
 	}
-}
-
-func TestPanicOverABatchOfDeletes(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 2)
-	var asked atomic.Bool
-	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, sent any) error {
-		if read, ok := sent.(*firestorepb.BatchGetDocumentsRequest); ok && len(read.GetTransaction()) > 0 && !asked.Swap(true) {
-			panic("poisoned")
-		}
-		return nil
-	})...)
-	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete thing": {Planned: 2, Failed: 2}})
-	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
-	enginetest.Want(t, "the next run", report.Completed, f.Run(t, "").Status)
-	enginetest.Want(t, "left", 0, len(left(t, f)))
 }

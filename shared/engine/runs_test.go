@@ -95,27 +95,6 @@ func onlyReport(t *testing.T, f *enginetest.Function) *report.Report {
 	return rep
 }
 
-// TestTheNextRunGoesOn: a run that is out of time answers 200, and the next one goes on from its checkpoint. Nothing is done for it,
-// and no limit counted, but by each run for itself: also where they are for the same schedule time.
-func TestTheNextRunGoesOn(t *testing.T) {
-	t.Parallel()
-	s := newSlow(t, 5)
-	s.Env["MAX_ACTIONS"] = "2"
-	for run, things := range []int{3, 1, 0} {
-		answer := s.Post(t, "")
-		enginetest.Want(t, "answer", http.StatusOK, answer.Code)
-		enginetest.Want(t, "left", things, len(left(t, s.Function)))
-		last := stateOf(t, s.Function).Last
-		enginetest.Want(t, "status", report.Partial, last.Status)
-		enginetest.Want(t, "partial runs", run+1, last.PartialRuns)
-	}
-	rep := s.Run(t, "")
-	enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{})
-	enginetest.Want(t, "partial runs", 0, rep.PartialRuns)
-	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(job(t, s.Function)))
-	enginetest.Want(t, "runs", 4, len(s.Documents(t, "cleanupRuns")))
-}
-
 // TestARunThatFailedAndIsOutOfTime answers 500, and the retry goes on from its checkpoint.
 func TestARunThatFailedAndIsOutOfTime(t *testing.T) {
 	t.Parallel()

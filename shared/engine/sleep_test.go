@@ -1,17 +1,12 @@
 package engine_test
 
 import (
-	"context"
-	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"firebase.google.com/go/v4/auth"
 
 	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -22,7 +17,6 @@ import (
 
 func TestSleepBeforeDocumentsGo(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
-	f.Env["UNDO_DAYS"] = "7"
 	seed(t, f, 3)
 	late, sent := lateClock(f), 0
 	f.Hooks.Dial = append(f.Hooks.Dial, unary(deletions, func(n int, send func() error) error {
@@ -62,42 +56,8 @@ func TestSleepBetweenAttempts(t *testing.T) {
 	}
 }
 
-func TestSleepBeforeAnObjectGoes(t *testing.T) {
-	f := reachFunction(t)
-	f.Env["UNDO_DAYS"] = "7"
-	f.Put(t, "files/a", nil, []byte("x"))
-	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"))
-	late := lateClock(f)
-	var saved atomic.Bool
-	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-		err := send()
-		if strings.Contains(r.GetWrites()[0].GetUpdate().GetName(), "/cleanupUndo/") {
-			saved.Store(true)
-		}
-		return err
-	})
-	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, method string, _ any) error {
-		if saved.Load() && strings.Contains(method, "Query") { // whether its document is absent
-			late.Store(true)
-		}
-		return nil
-	})...)
-	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
-		if r.Method == http.MethodDelete {
-			t.Error("sent")
-		}
-		return send()
-	})
-	f.Run(t, "")
-	if !late.Load() || len(f.Objects(t)) != 1 {
-		t.Errorf("slept: %t; objects: %v", late.Load(), f.Objects(t))
-	}
-}
-
 func TestSleepBeforeAnAccountGoes(t *testing.T) {
-	f := newFunction(t, accountsJob(boxes))
-	f.Uses = append(f.Uses, config.Auth)
-	f.Env["UNDO_DAYS"] = "7"
+	f := ruleFunction(t, accountsJob(boxes))
 	f.Import(t, (&auth.UserToImport{}).UID("ann"))
 	late, looks := lateClock(f), 0
 	f.Hooks.Accounts = func(base accounts.API) accounts.API {

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 )
 
 // Somebody who wants a run to stop writes its id into the field stop of cleanupJobs/{job}. The run looks for that, begins nothing
 // more, and ends as if time were up. The run's end takes the mark away, and one that names another run stops nothing. So ends a
 // run that has lost its lease, as a laptop's does that slept meanwhile.
 
-// stopEvery is how often a run looks whether it is to stop, at most: a read each time, and none in the first five seconds.
+// stopEvery is how often a run looks whether it is to stop, at most: three reads each time, and none in the first five seconds.
 const stopEvery = 5 * time.Second
 
 // stop is what a run knows of that.
@@ -75,7 +75,7 @@ func (d *deadline) PlanningTimeIsUp() bool {
 	return d.canceled() || d.over(d.planUntil) || d.mustStop()
 }
 
-func (d *deadline) over(at time.Time) bool { return state.Since(at, d.clock()) >= 0 }
+func (d *deadline) over(at time.Time) bool { return jobstate.Since(at, d.clock()) >= 0 }
 
 // listen has the run look for an order to stop from now on.
 func (r *run) listen(ctx context.Context) {
@@ -92,7 +92,7 @@ func (d *deadline) mustStop() bool {
 	s := &d.stop
 	if s.look != nil && !s.told.Load() && !s.lost.Load() && s.looking.TryLock() {
 		defer s.looking.Unlock()
-		if now := d.clock(); state.Since(s.looked, now) >= stopEvery {
+		if now := d.clock(); jobstate.Since(s.looked, now) >= stopEvery {
 			s.looked = now
 			s.look()
 		}
@@ -104,7 +104,7 @@ func (d *deadline) mustStop() bool {
 func (r *run) lookForStop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopEvery)
 	defer cancel()
-	s, _, err := r.store().Read(ctx)
+	s, _, err := jobstate.Read(ctx, r.clients.documents.Reader(), r.config, r.job.Name)
 	if err != nil {
 		r.Logger.WarnContext(ctx, r.job.Name+" could not check whether to stop; it will check again: "+err.Error())
 		return

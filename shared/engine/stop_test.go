@@ -20,7 +20,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // stoppable is a function whose run can be told to stop: its clock stands still until then, and then a run looks.
@@ -36,6 +35,14 @@ func newStoppable(t *testing.T, f *enginetest.Function) *stoppable {
 	f.Hooks.DeafToStop = false
 	f.Clock = func() time.Time { return start.Add(time.Duration(s.ahead.Load()) * time.Second) }
 	s.writer = writerOf(t, f)
+	return s
+}
+
+// stoppableThings is one that deletes so many things, two at a time.
+func stoppableThings(t *testing.T, n int) *stoppable {
+	t.Helper()
+	s := newStoppable(t, newFunction(t, thingsJob(2)))
+	seed(t, s.Function, n)
 	return s
 }
 
@@ -96,7 +103,6 @@ func TestStoppedAmongCommits(t *testing.T) {
 	job := thingsJob(n)
 	job.Rules = []cleanup.AnyRule{things}
 	s := newStoppable(t, newFunction(t, job))
-	s.Env["UNDO_DAYS"] = "7"
 	seed(t, s.Function, n)
 	s.Hooks.Dial = append(s.Hooks.Dial, unary(deletions, func(commit int, send func() error) error {
 		if commit == 2 {
@@ -112,17 +118,13 @@ func TestStoppedAmongCommits(t *testing.T) {
 		t.Fatalf("%d are done", done)
 	}
 	s.Delete(t, "things/"+rest[0])
-	steps := map[undo.Step]int{}
-	err := s.Restorer(t, s.Clock).Undo(t.Context(), got.RunID, restore.Options{Apply: true}, func(o restore.Outcome) error { steps[o.Step]++; return nil })
-	enginetest.Want(t, "undo", nil, err)
-	enginetest.Want(t, "steps", map[undo.Step]int{undo.Recreate: done}, steps)
+	enginetest.Want(t, "steps", map[undo.Step]int{undo.Recreate: done}, takeBack(t, s.Function, got.RunID))
 	enginetest.Want(t, "things", n-1, len(left(t, s.Function)))
 }
 
 // TestStoppedWhilePlanning: nothing of the plan is done, and the rest is not planned.
 func TestStoppedWhilePlanning(t *testing.T) {
-	s := newStoppable(t, newFunction(t, thingsJob(2)))
-	seed(t, s.Function, 6)
+	s := stoppableThings(t, 6)
 	s.Hooks.Dial = append(s.Hooks.Dial, afterEachQuery(func(n int) {
 		if n == 2 {
 			s.tell(t)
@@ -168,8 +170,7 @@ func TestStoppedBeforeAnything(t *testing.T) {
 
 // TestStopThatComesTooLate: a run that has nothing left to do completes.
 func TestStopThatComesTooLate(t *testing.T) {
-	s := newStoppable(t, newFunction(t, thingsJob(2)))
-	seed(t, s.Function, 1)
+	s := stoppableThings(t, 1)
 	s.Hooks.Dial = append(s.Hooks.Dial, unary(deletions, func(_ int, send func() error) error {
 		err := send()
 		s.tell(t)
@@ -191,8 +192,7 @@ func TestMarksThatStopNothing(t *testing.T) {
 		{map[string]any{"runId": "testJob"}, 1},
 	} {
 		t.Run(fmt.Sprint(tt.mark), func(t *testing.T) {
-			s := newStoppable(t, newFunction(t, thingsJob(2)))
-			seed(t, s.Function, 6)
+			s := stoppableThings(t, 6)
 			s.Hooks.Dial = append(s.Hooks.Dial, afterEachQuery(func(int) {
 				_, err := s.Firestore(t).Doc("cleanupJobs/testJob").Set(t.Context(), map[string]any{"stop": tt.mark}, firestore.MergeAll)
 				if err != nil {
@@ -244,8 +244,7 @@ func TestLooksForTheMark(t *testing.T) {
 
 // TestMarkThatCannotBeRead: the run goes on, and looks again.
 func TestMarkThatCannotBeRead(t *testing.T) {
-	s := newStoppable(t, newFunction(t, thingsJob(2)))
-	seed(t, s.Function, 6)
+	s := stoppableThings(t, 6)
 	looks := 0
 	s.Hooks.Dial = append(s.Hooks.Dial,
 		afterEachQuery(func(n int) {
@@ -298,8 +297,7 @@ func TestStopsWhenItsLeaseIsLost(t *testing.T) {
 	other := enginetest.Leased("testJob-other", start.Add(time.Hour))
 	for _, lost := range []string{"while planning", "while applying"} {
 		t.Run(lost, func(t *testing.T) {
-			s := newStoppable(t, newFunction(t, thingsJob(2)))
-			seed(t, s.Function, 6)
+			s := stoppableThings(t, 6)
 			lose := func() {
 				s.Set(t, "cleanupJobs/testJob", other)
 				s.ahead.Add(5)

@@ -188,31 +188,26 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 	enginetest.Want(t, "deletions that the log names with an action and its reason", 3, actions)
 }
 
+// TestTwoRunsAtOnce: the second does nothing, for the lease of the first outlasts its timeout.
 func TestTwoRunsAtOnce(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	seed(t, f, 2)
 	var second *report.Report
+	var during jobstate.State
 	f.Hooks.BeforeApply = func() {
 		f.Hooks.BeforeApply = nil
-		second = f.Run(t, "")
+		during, second = stateOf(t, f), f.Run(t, "")
 	}
 	first := f.Run(t, "")
-	enginetest.Want(t, "status", report.Skipped, second.Status)
-	enginetest.Want(t, "actions", 0, len(second.Actions))
+	enginetest.WantReport(t, second, report.Skipped, map[string]report.Counts{})
 	enginetest.Want(t, "scanned", 0, second.Scanned)
-	if first.Status != report.Completed || first.Actions["delete thing"].Done != 2 {
-		t.Errorf("first run %+v, want completed", first)
-	}
+	enginetest.WantReport(t, first, report.Completed, enginetest.Done("delete thing", 2))
+	enginetest.Want(t, "holder during the run", first.RunID, during.Holder)
+	enginetest.Want(t, "its lease ends at", start.Add(f.Timeout+time.Minute), during.Until.UTC())
 	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
-	runs := f.Documents(t, "cleanupRuns")
-	if len(runs) != 2 {
-		t.Fatalf("runs %v, want %d", runs, 2)
-	}
-	enginetest.Want(t, "status", "skipped", runs[second.RunID]["status"])
-	enginetest.Want(t, "status", "completed", runs[first.RunID]["status"])
-	if again := f.Run(t, ""); again.Status != report.Completed {
-		t.Errorf("afterwards: %+v", again)
-	}
+	saved := f.Documents(t, "cleanupRuns")
+	enginetest.Want(t, "saved", []any{"completed", "skipped"}, []any{saved[first.RunID]["status"], saved[second.RunID]["status"]})
+	enginetest.Want(t, "afterwards", report.Completed, f.Run(t, "").Status)
 }
 
 func TestLeaseOfDeadRun(t *testing.T) {
@@ -236,17 +231,6 @@ func TestLeaseOfDeadRun(t *testing.T) {
 		}
 	}
 	enginetest.Want(t, "left", 0, len(left(t, f)))
-}
-
-func TestLeaseOutlastsTheTimeout(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	var during jobstate.State
-	f.Hooks.BeforeApply = func() { during = stateOf(t, f) }
-	report := f.Run(t, "")
-	enginetest.Want(t, "holder during the run", report.RunID, during.Holder)
-	if !during.Until.Equal(start.Add(f.Timeout + time.Minute)) {
-		t.Errorf("its lease ends at %s", during.Until)
-	}
 }
 
 // TestRunThatLostItsLease, while it applies or right before it gives the lease back: what it did is reported, and the other's lease and
@@ -278,7 +262,6 @@ func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
 	job := thingsJob(10)
 	job.Rules = []cleanup.AnyRule{things}
 	f := newFunction(t, job)
-	f.Env["UNDO_DAYS"] = "7"
 	f.Clock = func() time.Time { return time.Now().Add(-time.Hour) }
 	seed(t, f, 1)
 	undone := false
@@ -323,11 +306,6 @@ func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {
 }
 
 func TestOutOfTimeWhilePlanning(t *testing.T) {
-	t.Run("a plan", func(t *testing.T) { testOutOfTimeWhilePlanning(t, "") })
-	t.Run("a window of a forced run", func(t *testing.T) { testOutOfTimeWhilePlanning(t, `{"force":true}`) })
-}
-
-func testOutOfTimeWhilePlanning(t *testing.T, body string) {
 	f := newFunction(t, thingsJob(2))
 	seed(t, f, 6)
 	plannedAt := start
@@ -337,14 +315,10 @@ func testOutOfTimeWhilePlanning(t *testing.T, body string) {
 			plannedAt = start.Add(f.Timeout / 2)
 		}
 	}))
-	got := f.Run(t, body)
-	enginetest.Want(t, "status", report.Partial, got.Status)
-	enginetest.Want(t, "delete thing planned", 4, got.Actions["delete thing"].Planned)
-	enginetest.Want(t, "delete thing done", 4, got.Actions["delete thing"].Done)
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Partial, enginetest.Done("delete thing", 4))
 	enginetest.Want(t, "left", []string{"t004", "t005"}, left(t, f))
-	if want := `[{"text":"t003"}]`; enginetest.Checkpoint(job(t, f)) != want {
-		t.Errorf("checkpoint %v, want %s", enginetest.Checkpoint(job(t, f)), want)
-	}
+	enginetest.Want(t, "checkpoint", `[{"text":"t003"}]`, enginetest.Checkpoint(job(t, f)))
 	plannedAt = start
 	next := f.Run(t, "")
 	enginetest.Want(t, "status of the next run", report.Completed, next.Status)
@@ -419,15 +393,18 @@ func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("file", 1))
 }
 
+// TestCanceledRequestEndsAsPartial: it is not said not to keep up, though its time of its own is over.
 func TestCanceledRequestEndsAsPartial(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
+	f.StopAfter = time.Minute
 	seed(t, f, 3)
 	ctx, cancel := context.WithCancel(t.Context())
 	f.Hooks.BeforeApply = cancel
-	wantAnswer(t, "answer", f.PostContext(ctx, t, ""), http.StatusOK, `"status":"partial"`)
-	if len(left(t, f)) != 3 || enginetest.Holder(job(t, f)) != "" {
-		t.Errorf("left %v, lease %v; want nothing done and the lease released", left(t, f), enginetest.Holder(job(t, f)))
-	}
+	wantAnswer(t, "answer", f.PostQuery(ctx, t, "", ""), http.StatusOK, `"status":"partial"`)
+	enginetest.Want(t, "left", 3, len(left(t, f)))
+	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
+	enginetest.Want(t, "lines about time", 0, len(linesWith(t, f, "does not keep up")))
+	oneLine(t, f, "testJob partial: canceled by its caller or by the platform after 0s, 3 planned actions left")
 }
 
 func TestOneBadItemDoesNotStopTheRest(t *testing.T) {
@@ -506,6 +483,10 @@ func TestPlanThatFailsOrPanics(t *testing.T) {
 				return plan(ctx, p)
 			}})
 			seed(t, f, 1)
+			f.Run(t, `{"dryRun":true}`) // which wakes nobody
+			line := f.Summaries(t)[0]
+			enginetest.Want(t, "severity", "WARNING", line["severity"])
+			begins(t, line["problem"].(string), "plan testJob: ")
 			got := f.Run(t, "")
 			enginetest.Want(t, "status", report.Failed, got.Status)
 			failure := onlyFailure(t, got)
@@ -515,73 +496,6 @@ func TestPlanThatFailsOrPanics(t *testing.T) {
 			enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
 		})
 	}
-}
-
-func TestPartThatCannotBePlanned(t *testing.T) {
-	whole := thingsJob(10)
-	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		p.Fail(ctx, "others", "query others", errors.New("no index"))
-		return whole.Plan(ctx, p)
-	}})
-	seed(t, f, 2)
-	got := f.Run(t, "")
-	enginetest.Want(t, "status", report.Failed, got.Status)
-	enginetest.Want(t, "delete thing done", 2, got.Actions["delete thing"].Done)
-	enginetest.Want(t, "failures", 1, len(got.Failures))
-}
-
-func TestInvalidItemsAreCountedAndNamed(t *testing.T) {
-	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		for i := range 30 {
-			p.Keep(ctx, fmt.Sprintf("things/%d", i), cleanup.Invalid("no date"), 1)
-		}
-		p.Keep(ctx, "things", cleanup.Keep("young"), 5)
-		p.Keep(ctx, "things", cleanup.Keep("nothing"), 0)
-		return nil
-	}})
-	got := f.Run(t, "")
-	enginetest.Want(t, "kept", map[string]int{"no date": 30, "young": 5}, got.Kept)
-	line := oneLine(t, f, ": kept, no date")
-	enginetest.Want(t, "named and counted", []any{20, 30.0, "WARNING"}, []any{len(line["targets"].([]any)), line["kept"], line["severity"]})
-	if !strings.HasPrefix(line["message"].(string), "things/0, things/1, things/10, ") || !strings.Contains(line["message"].(string), " more: kept, ") {
-		t.Errorf("the line says %v", line["message"])
-	}
-}
-
-// TestShareOfWhatIsDue: an aborted run does nothing and gives its lease back.
-func TestShareOfWhatIsDue(t *testing.T) {
-	whole := thingsJob(10)
-	due := 11
-	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		p.Count(cleanup.Count{Collection: "posts", Looked: 19, Due: due - 1})
-		p.Count(cleanup.Count{Collection: "posts", Looked: 1, Due: 1})
-		p.Count(cleanup.Count{Collection: "circles", Looked: 100})
-		return whole.Plan(ctx, p)
-	}})
-	seed(t, f, 2)
-	for _, body := range []string{`{"dryRun":true}`, ""} {
-		got := f.Run(t, body)
-		if got.Status != report.Aborted || len(got.Failures) != 1 {
-			t.Fatalf("body %s: %s %v, want aborted by the limit", body, got.Status, got.Failures)
-		}
-		if text := got.Failures[0].Error; !strings.Contains(text, "11 of 20 posts") {
-			t.Errorf("body %s: %s, want it to tell of 11 of 20 posts", body, text)
-		}
-		if body != "" && len(got.Plan) != 2 {
-			t.Errorf("plan %v", got.Plan)
-		}
-	}
-	if len(left(t, f)) != 2 || f.Request.Count("BeginTransaction") != 0 {
-		t.Error("an aborted run did something")
-	}
-	if enginetest.Holder(job(t, f)) != "" || job(t, f)["lastReport"].(map[string]any)["status"] != "aborted" {
-		t.Errorf("cleanupJobs %v", job(t, f))
-	}
-	due = 10
-	enginetest.Want(t, "10 of 20", report.Completed, f.Run(t, `{"dryRun":true}`).Status)
-	due = 20
-	enginetest.Want(t, "forced", report.Completed, f.Run(t, `{"force":true}`).Status)
-	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
 
 func TestLongPlanIsTruncated(t *testing.T) {
@@ -613,15 +527,25 @@ func TestLongPlanIsTruncated(t *testing.T) {
 	}
 }
 
-func TestForcedRunGoesWindowByWindow(t *testing.T) {
-	var windows int
-	const n = 10_001
-	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: many(0, n)})
-	f.Env["MAX_ACTIONS"] = "10"
-	f.Hooks.BeforeApply = func() { windows++ }
-	got := f.Run(t, `{"force":true}`)
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete thing": {Planned: n, Changed: n}})
-	enginetest.Want(t, "windows", 2, windows)
+// TestAPlanThatIsFullAmidAPage is applied as far as it goes, and the next run begins with that page.
+func TestAPlanThatIsFullAmidAPage(t *testing.T) {
+	f := newFunction(t, thingsJob(100))
+	seed(t, f, 25)
+	f.Hooks.PlanBytes = 8000
+	got, partial, done := f.Run(t, `{"force":true}`), 0, 0
+	for ; got.Status == report.Partial && partial < 25; partial++ {
+		enginetest.Want(t, "failures", 0, len(got.Failures))
+		has(t, got.Warnings[0], "the plan holds as much as the memory allows")
+		if done += got.Done(); got.Done() == 0 || len(left(t, f)) != 25-done {
+			t.Fatalf("%d were done by %d runs, and %v are left", done, partial+1, left(t, f))
+		}
+		got = f.Run(t, "")
+	}
+	enginetest.Want(t, "status of the last", report.Completed, got.Status)
+	enginetest.Want(t, "left", 0, len(left(t, f)))
+	if partial == 0 {
+		t.Error("the first plan was not full")
+	}
 }
 
 func TestPermissionDeniedFailsAtOnce(t *testing.T) {
@@ -686,8 +610,7 @@ func TestObjectUnderAHoldIsKept(t *testing.T) {
 		}
 		return nil
 	}}
-	f := enginetest.New(t, engine.NewFunction(job, 5*time.Minute, []config.Backend{config.Firestore, config.Storage}))
-	f.Clock = func() time.Time { return start }
+	f := ruleFunction(t, job)
 	for _, name := range []string{"files/a", "files/b"} {
 		f.Put(t, name, nil, []byte("x"))
 	}
@@ -734,7 +657,6 @@ func TestCommitsGrowWhileDocumentsAreSmall(t *testing.T) {
 func TestLargeDocuments(t *testing.T) {
 	const small, large = 60, 12
 	f := newFunction(t, thingsJob(100))
-	f.Env["UNDO_DAYS"] = "7"
 	f.SetMany(t, small, func(i int) (string, map[string]any) { return fmt.Sprintf("things/a%03d", i), map[string]any{"n": i} })
 	for i := range large {
 		f.Set(t, fmt.Sprintf("things/b%03d", i), map[string]any{"text": strings.Repeat("x", 700<<10)})

@@ -56,29 +56,19 @@ func touchJob(rule cleanup.AnyRule) cleanup.Job {
 
 const paintRed = `{"thing":"t1","color":"red"}`
 
+// TestWorker takes no lease and saves no report: many may run at once, beside a run of the same name and beside an undo.
 func TestWorker(t *testing.T) {
 	f := newFunction(t, touchJob(touched))
 	f.Env["MAX_ACTIONS"] = "1"
-	got := enginetest.NewGolden(t, "worker").Run(t, "a worker takes no lease and saves no report", f, "", `{"color":"red","thing":"t1"}`)
-	enginetest.Want(t, "job", "testWorker", got.Job)
-	enginetest.Want(t, "status", report.Completed, got.Status)
-	enginetest.Want(t, "paint thing", report.Counts{Planned: 1, Done: 1}, got.Actions["paint thing"])
-	enginetest.Want(t, "things/t1", map[string]any{"color": "red", "at": start}, f.Documents(t, "things")["t1"])
-	enginetest.Want(t, "cleanup jobs", 0, len(f.Documents(t, "cleanupJobs")))
-	enginetest.Want(t, "cleanup runs", 0, len(f.Documents(t, "cleanupRuns")))
-	enginetest.Want(t, "summaries", 1, len(f.Summaries(t)))
-}
-
-// TestWorkerTakesNoLease: many may run at once, beside a run of the same name and beside an undo, which excludes none of them.
-func TestWorkerTakesNoLease(t *testing.T) {
-	f := newFunction(t, touchJob(touched))
-	record := enginetest.Leased("undo-testWorker-x", start.Add(time.Minute))
-	f.Set(t, "cleanupJobs/testWorker", record)
+	f.Set(t, "cleanupJobs/testWorker", enginetest.Leased("undo-testWorker-x", start.Add(time.Minute)))
 	before := f.Documents(t, "cleanupJobs")
-	got := f.Run(t, `{"color":"red","thing":"t1"}`)
+	got := enginetest.NewGolden(t, "worker").Run(t, "a worker takes no lease and saves no report", f, "", paintRed)
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("paint thing", 1))
+	enginetest.Want(t, "job", "testWorker", got.Job)
+	enginetest.Want(t, "things/t1", map[string]any{"color": "red", "at": start}, f.Documents(t, "things")["t1"])
 	enginetest.Want(t, "the job's record", before, f.Documents(t, "cleanupJobs"))
 	enginetest.Want(t, "reports", 0, len(f.Documents(t, "cleanupRuns")))
+	enginetest.Want(t, "summaries", 1, len(f.Summaries(t)))
 }
 
 // TestWorkerTwiceAtOnce: of two calls for one task that both plan it, one does it, and the other finds that it is done.
@@ -107,21 +97,6 @@ func TestWorkerTwiceAtOnce(t *testing.T) {
 	enginetest.Want(t, "logs", []string{reports[0].RunID}, enginetest.LoggedRuns(t, f.Firestore(t)))
 }
 
-func TestWorkerPreviews(t *testing.T) {
-	for _, setting := range []string{"", "true"} {
-		f := newFunction(t, touchJob(touched))
-		f.Env["DRY_RUN"] = setting
-		query := "?dryRun=true"
-		if setting != "" {
-			query = ""
-		}
-		got := f.RunQuery(t, query, `{"color":"red","thing":"t1"}`)
-		enginetest.Want(t, "dry run", true, got.DryRun)
-		enginetest.Want(t, "plan", 1, len(got.Plan))
-		enginetest.Want(t, "things", 0, len(f.Documents(t, "things")))
-	}
-}
-
 func TestWorkerRefusesWrongTasks(t *testing.T) {
 	f := newFunction(t, touchJob(touched))
 	for body, say := range map[string]string{
@@ -148,20 +123,16 @@ func TestWorkerRefusesWrongTasks(t *testing.T) {
 	}
 }
 
-func TestWorkerThatDoesNotCompleteIsTriedAgain(t *testing.T) {
-	for name, tt := range map[string]struct {
-		fate string
-		late time.Duration
-	}{"fails": {fate: "fail"}, "panics": {fate: "panic"}, "is out of time": {late: time.Hour}} {
-		f := newFunction(t, touchJob(fates))
-		f.Set(t, "things/t1", map[string]any{"fate": tt.fate})
-		wall := start
-		f.Clock = func() time.Time { return wall }
-		f.Hooks.BeforeApply = func() { wall = start.Add(tt.late) }
-		if got := f.Run(t, paintRed); got.Status != report.Failed || len(got.Failures) != 1 {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
+func TestWorkerThatIsOutOfTimeFails(t *testing.T) {
+	f := newFunction(t, touchJob(fates))
+	f.Set(t, "things/t1", map[string]any{})
+	wall := start
+	f.Clock = func() time.Time { return wall }
+	f.Hooks.BeforeApply = func() { wall = start.Add(time.Hour) }
+	got := f.Run(t, paintRed)
+	enginetest.Want(t, "status", report.Failed, got.Status)
+	enginetest.Want(t, "failures", 1, len(got.Failures))
+	enginetest.Want(t, "things", 1, len(left(t, f)))
 }
 
 func TestTaskCarriesTheRunsNow(t *testing.T) {
@@ -181,37 +152,6 @@ func TestTaskCarriesTheRunsNow(t *testing.T) {
 		t.Fatalf("delivered %d, %v", n, err)
 	}
 	enginetest.Want(t, "things/t1", map[string]any{"color": "red", "at": job.Now}, p.Documents(t, "things")["t1"])
-}
-
-func TestContinue(t *testing.T) {
-	var mu sync.Mutex
-	var checkpoints []string
-	f := newFunction(t, cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{touched}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		mu.Lock()
-		defer mu.Unlock()
-		checkpoints = append(checkpoints, p.Checkpoint)
-		done := ""
-		p.Continue(func([]documents.Ref) string { return p.Checkpoint + done })
-		rule := touched
-		rule.Change = func(s cleanup.Subject, d cleanup.Decision, run cleanup.Run) cleanup.Change {
-			done = "+"
-			if p.Checkpoint == "+" {
-				panic("no luck")
-			}
-			return touched.Change(s, d, run)
-		}
-		return p.ConsiderRefs(ctx, rule, documents.Ref{Collection: "things", ID: "x"})
-	}})
-	for _, want := range []report.Status{report.Completed, report.Failed, report.Completed} {
-		if got := f.Run(t, ""); got.Status != want {
-			t.Errorf("%s, want %s", got.Status, want)
-		}
-	}
-	f.Run(t, `{"dryRun":true}`)
-	enginetest.Want(t, "checkpoints", []string{"", "+", "++", "+++"}, checkpoints)
-	if enginetest.Checkpoint(job(t, f)) != "+++" {
-		t.Errorf("a preview changed the checkpoint to %v", enginetest.Checkpoint(job(t, f)))
-	}
 }
 
 // TestWorkerWhoseTodoStays is denied the end of what it had to do, of which nobody but another call for the same task would know: so it

@@ -25,7 +25,7 @@ func (n Names) hold(name string) bool {
 }
 
 // Pages lists the objects whose names begin with prefix and lie in a range, in the order of their names, page after page. It ends
-// after the last page or the first error. While the caller is busy with a page, the next ones are read; reading has ended when
+// after the last page or the first error; no page is empty. While the caller is busy with a page, the next ones are read; reading has ended when
 // Pages returns.
 func (r Reader) Pages(ctx context.Context, prefix string, names Names) iter.Seq2[[]Object, error] {
 	return PagesOf(ctx, r, prefix, names, nil, func(o Object) Object { return o })
@@ -39,24 +39,13 @@ func PagesOf[T any](
 ) iter.Seq2[[]T, error] {
 	l := listing[T]{of: of, open: func(ctx context.Context, names Names) pager { return r.pager(ctx, prefix, names) }}
 	return func(yield func([]T, error) bool) {
-		page, goes := make([]T, 0, pageSize), true
-		err := l.read(ctx, divide(prefix, names, cuts), func(found []T) bool {
-			for len(found) > 0 && goes { // whatever the cuts are, a page is full
-				n := min(len(found), pageSize-len(page))
-				page, found = append(page, found[:n]...), found[n:]
-				if len(page) == pageSize {
-					goes = yield(page, nil)
-					page = make([]T, 0, pageSize)
-				}
-			}
+		goes := true
+		err := l.read(ctx, divide(prefix, names, cuts), func(page []T) bool {
+			goes = len(page) == 0 || yield(page, nil)
 			return goes
 		})
-		switch {
-		case !goes:
-		case err != nil:
+		if err != nil && goes {
 			yield(nil, fmt.Errorf("list %s of bucket %s: %w", prefix, r.c.name, err))
-		case len(page) > 0:
-			yield(page, nil)
 		}
 	}
 }

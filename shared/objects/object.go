@@ -10,13 +10,14 @@ import (
 
 	"cloud.google.com/go/storage"
 	"github.com/googleapis/gax-go/v2"
+	"golang.org/x/time/rate"
 	"google.golang.org/api/googleapi"
 
-	"github.com/firesweep/firesweep/shared/judged"
+	"github.com/firesweep/firesweep/shared/documents"
 )
 
 // ErrChanged says that an object changed after it was judged, so nothing was done to it.
-var ErrChanged = judged.ErrChanged
+var ErrChanged = documents.ErrChanged
 
 // HeldError says that Cloud Storage does not allow to delete an object at present, whoever asks. Nothing was done to it, and
 // nothing went wrong.
@@ -45,39 +46,43 @@ type Object struct {
 // Reader reads. It has no method that writes, so a planner cannot write.
 type Reader struct{ c *Client }
 
-// Pace says when deletions may be sent.
-type Pace interface {
-	WaitN(ctx context.Context, n int) error
-}
-
 // Writer writes. Only the engine holds one.
 type Writer struct {
 	Reader
-	pace   Pace
+	pace   *rate.Limiter
 	InTime func() error // if set, is asked right before a deletion is sent, whose error its own is
 	// Written, if set, is called with every deletion that took effect. With unsure it is called with one that may have taken
 	// effect, because the answer was lost.
 	Written func(ctx context.Context, d Deletion, unsure bool)
 }
 
-// Writer returns the writing side of the bucket. Its deletions keep to the pace.
-func (c *Client) Writer(pace Pace) Writer { return Writer{Reader: c.Reader(), pace: pace} }
+// Writer returns the writing side of the bucket, and how fast it deletes.
+func (c *Client) Writer(pace *rate.Limiter) Writer { return Writer{Reader: c.Reader(), pace: pace} }
 
-// Reserve waits until n deletions may be sent, and returns a writer that sends them without waiting. So no wait comes between a
-// last check and the deletions that depend on it.
-func (w Writer) Reserve(ctx context.Context, n int) (Writer, error) {
+// Wait waits until n deletions may be sent: before a last check on which they depend, so that no wait comes between.
+func (w Writer) Wait(ctx context.Context, n int) error {
 	if err := w.pace.WaitN(ctx, n); err != nil {
-		return Writer{}, fmt.Errorf("wait to delete %d objects: %w", n, err)
+		return fmt.Errorf("wait to delete %d objects: %w", n, err)
 	}
-	w.pace = waited{}
-	return w, nil
+	return nil
 }
 
-// waited is the pace of deletions for which [Writer.Ahead] has waited.
-type waited struct{}
+// Get returns an object's attributes; found is false if there is no such object. It costs one class B operation.
+func (r Reader) Get(ctx context.Context, name string) (o Object, found bool, err error) {
+	a, err := r.c.bucket.Object(name).Attrs(ctx)
+	switch {
+	case errors.Is(err, storage.ErrObjectNotExist):
+		return Object{}, false, nil
+	case err != nil:
+		return Object{}, false, fmt.Errorf("read object %s of bucket %s: %w", name, r.c.name, err)
+	default:
+		return objectOf(a), true, nil
+	}
+}
 
-// WaitN implements [Pace].
-func (waited) WaitN(context.Context, int) error { return nil }
+func objectOf(a *storage.ObjectAttrs) Object {
+	return Object{Name: a.Name, Metadata: a.Metadata, Created: a.Created, Generation: a.Generation, Metageneration: a.Metageneration}
+}
 
 // Deletion is an object to delete if its content and its metadata have not changed since it was listed.
 type Deletion struct {
@@ -98,9 +103,6 @@ func (w Writer) Delete(ctx context.Context, d Deletion) error {
 }
 
 func (w Writer) delete(ctx context.Context, d Deletion) error {
-	if err := w.pace.WaitN(ctx, 1); err != nil {
-		return fmt.Errorf("delete object %s: %w", d.Name, err)
-	}
 	object := w.c.bucket.Object(d.Name).
 		If(storage.Conditions{GenerationMatch: d.Generation, MetagenerationMatch: d.Metageneration}).
 		Retryer(storage.WithPolicy(storage.RetryNever)) // for the library looks at no clock after its pauses

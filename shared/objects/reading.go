@@ -16,33 +16,50 @@ type Texts struct {
 	Bucket, EmulatorHost, Folder string
 }
 
-// Reading is what a text may refer to, by one way to decode it: objects, by each way to divide it, the likeliest first; each
-// object by the first of some names that there is.
-type Reading [][][]string
-
 // separators are what texts that refer to several objects are divided at: none, what few names have, and what some have.
 var separators = []string{"", "\t\r\n,;|\"'<>[]{}`", " \t\r\n,;|\"'<>[]{}`()"}
 
-// Readings returns what a text may refer to, as it is and decoded. Unlike [Mentioned], it knows capitals, takes nothing outside
-// of the folder for something in it, and no file of another bucket for ours: what it returns may be deleted.
-func (t Texts) Readings(text string) (all []Reading) {
+// Objects returns the objects that a text refers to, of those that there are: as it is and decoded, by the first way to divide it
+// that leads to any. ok is false if nobody can tell: its ways to be decoded lead to different objects, or to too many names. It asks
+// about each name by which it may refer to one, so that whoever says of none that it is there is told all of them.
+//
+// Unlike [Mentioned], it knows capitals, takes nothing outside of the folder for something in it, and no file of another bucket for
+// ours: what it returns may be deleted.
+func (t Texts) Objects(text string, there func(name string) bool) (names []string, ok bool) {
 	if Elsewhere(text, t.Bucket) {
-		return nil
+		return nil, true
+	}
+	asked := map[string]bool{}
+	isThere := func(name string) bool {
+		asked[name] = true
+		return there(name)
 	}
 	for _, form := range forms(strings.ReplaceAll(text, `\/`, "/")) { // as some write JSON
-		var r Reading
+		var found []string
 		for _, chars := range separators {
-			var several [][]string
-			for _, part := range strings.FieldsFunc(form, func(r rune) bool { return strings.ContainsRune(chars, r) }) {
-				if names := t.names(part); len(names) > 0 {
-					several = append(several, names)
+			parts := strings.FieldsFunc(form, func(r rune) bool { return strings.ContainsRune(chars, r) })
+			for i := 0; i < len(parts) && len(asked) <= maxReadings; i++ {
+				ways := t.names(parts[i])
+				if way := slices.IndexFunc(ways, isThere); way >= 0 {
+					found = append(found, ways[way])
 				}
 			}
-			r = append(r, several)
+			if len(found) > 0 {
+				break
+			}
 		}
-		all = append(all, r)
+		slices.Sort(found)
+		found = slices.Compact(found)
+		switch {
+		case len(asked) > maxReadings:
+			return nil, false
+		case len(names) == 0:
+			names = found
+		case len(found) > 0 && !slices.Equal(names, found):
+			return nil, false
+		}
 	}
-	return all
+	return names, true
 }
 
 // names returns the names that one object may have to which a text refers, the likeliest first.
@@ -71,50 +88,6 @@ func (t Texts) names(text string) (names []string) {
 		before, _, _ = strings.Cut(before, "#")
 		add(before)
 		add(strings.TrimRight(path, ".,;:!"))
-	}
-	return names
-}
-
-// Lookups returns all names of readings, each once.
-func Lookups(all []Reading) (names []string) {
-	for _, r := range all {
-		for _, several := range r {
-			names = append(names, slices.Concat(several...)...)
-		}
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	return names[:min(len(names), maxReadings)]
-}
-
-// Chosen returns the objects that a text refers to, of those that there are. ok is false if its ways to be decoded lead to
-// different ones.
-func Chosen(all []Reading, there func(string) bool) (names []string, ok bool) {
-	for _, r := range all {
-		var chosen []string
-		for _, several := range r {
-			if len(chosen) == 0 {
-				chosen = found(several, there)
-			}
-		}
-		slices.Sort(chosen)
-		switch {
-		case len(chosen) == 0:
-		case len(names) == 0:
-			names = chosen
-		case !slices.Equal(names, chosen):
-			return nil, false
-		}
-	}
-	return names, true
-}
-
-// found returns the first that there is of each list of names.
-func found(all [][]string, there func(string) bool) (names []string) {
-	for _, ways := range all {
-		if i := slices.IndexFunc(ways, there); i >= 0 && !slices.Contains(names, ways[i]) {
-			names = append(names, ways[i])
-		}
 	}
 	return names
 }

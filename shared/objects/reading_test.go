@@ -1,6 +1,7 @@
 package objects_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -32,17 +33,34 @@ func TestReadings(t *testing.T) {
 		"https://example.com/p/b.png": "", "https://example.com/?x=p/b.png p/a.png": "", "gs://y/p/b.png,p/a.png": "",
 		"https://firebasestorage.googleapis.com/v0/b/y/o/p%2Fb.png": "", "https://firebasestorage.googleapis.com/v0/b/y/o/x%2Fx%2Fp%2Fb.png": "",
 	} {
-		all := texts.Readings(text)
-		names, ok := objects.Chosen(all, func(name string) bool { return slices.Contains(there, name) })
-		if got := strings.Join(names, " "); ok == (want == "?") || ok && got != want {
-			t.Errorf("%q leads to %q (%t), want %q; it reads %q", text, got, ok, want, all)
+		var asked []string
+		none := func(name string) bool { asked = append(asked, name); return false }
+		if found, ok := texts.Objects(text, none); len(found) > 0 || !ok {
+			t.Errorf("%q leads to %q where there are none (%t)", text, found, ok)
 		}
-		if lookups := objects.Lookups(all); len(lookups) > 12 || slices.ContainsFunc(lookups, func(name string) bool { return !strings.HasPrefix(name, "p/") }) {
-			t.Errorf("%q is looked up by %q", text, lookups)
+		names, ok := texts.Objects(text, func(name string) bool {
+			if !slices.Contains(asked, name) {
+				t.Errorf("%q asks about %q only where others are there", text, name)
+			}
+			return slices.Contains(there, name)
+		})
+		if got := strings.Join(names, " "); ok == (want == "?") || ok && got != want {
+			t.Errorf("%q leads to %q (%t), want %q; it asks about %q", text, got, ok, want, asked)
+		}
+		slices.Sort(asked)
+		if asked = slices.Compact(asked); len(asked) > 12 || slices.ContainsFunc(asked, func(name string) bool { return !strings.HasPrefix(name, "p/") }) {
+			t.Errorf("%q is looked up by %q", text, asked)
 		}
 	}
-	if n := len(objects.Lookups(texts.Readings(strings.Repeat("p/x,", 10) + strings.Repeat("p/y y/", 10_000)))); n > 50 {
-		t.Errorf("%d names are looked up", n)
+	var many strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&many, "p/%d.png,", i)
+	}
+	for text, all := range map[string]bool{strings.Repeat("p/x,", 10) + strings.Repeat("p/y y/", 10_000): true, many.String(): false} {
+		n := 0
+		if _, ok := texts.Objects(text, func(string) bool { n++; return false }); ok != all || n > 60 {
+			t.Errorf("%.20s: %d names are looked up, and that is all: %t", text, n, ok)
+		}
 	}
 }
 

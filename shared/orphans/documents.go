@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"slices"
 
 	"cloud.google.com/go/firestore"
@@ -95,31 +94,20 @@ type gaps struct {
 	enough  bool   // a run reads no more owners
 }
 
-// firstOf is the first page of the documents in some gaps.
-type firstOf struct {
-	found   []documents.Document
-	missing []string // owners
-}
-
 // planAllGaps finds the orphans without reading a document whose owner exists. It reads the ids of all owners in order: a
 // document whose field lies between two neighbours in the field's index has no owner.
 //
 // A run reads [ownersSetting] owners at most. The next ones go on from there, and all begin anew behind the last owner.
 func (c Documents) planAllGaps(ctx context.Context, p *cleanup.Planner, in stretch) error {
-	var due int
-	until := ""
+	due, until := 0, ""
 	between := func(ctx context.Context) iter.Seq2[gaps, error] { return c.allGaps(ctx, p, in.From) }
-	read := func(ctx context.Context, g gaps) (firstOf, error) {
-		found, err := p.Documents.First(ctx, c.query(g), "", gapPageSize)
-		if err != nil || len(found) == 0 {
-			return firstOf{}, err
-		}
-		missing, err := c.missing(ctx, p.Documents, found)
-		return firstOf{found, missing}, err
+	read := func(ctx context.Context, g gaps) ([]documents.Document, error) {
+		return p.Documents.First(ctx, c.query(g), "", gapPageSize)
 	}
-	err := flow.Each(ctx, gapsAhead, between, read, func(g gaps, first firstOf) error {
+	err := flow.Each(ctx, gapsAhead, between, read, func(g gaps, first []documents.Document) error {
 		p.Count(cleanup.Count{Collection: c.Owners, Exists: g.owners})
-		if err := c.planGaps(ctx, p, c.query(g), first, &due); err != nil {
+		n, err := c.planGaps(ctx, p, c.query(g), first)
+		if due += n; err != nil {
 			return err
 		}
 		if until = g.last; until == "" {
@@ -140,16 +128,9 @@ func (c Documents) planAllGaps(ctx context.Context, p *cleanup.Planner, in stret
 // leave says what is left for the next runs.
 func (c Documents) leave(ctx context.Context, p *cleanup.Planner, after string) {
 	behind := documents.Filter{Field: firestore.DocumentID, Op: ">", Value: p.Documents.Ref(c.Owners + "/" + after)}
-	left, counted := p.CountOf(ctx, documents.Query{Collection: c.Owners, Where: []documents.Filter{behind}})
-	if !counted {
-		return
-	}
-	most := maxOwners(p)
+	left, _ := p.CountOf(ctx, documents.Query{Collection: c.Owners, Where: []documents.Filter{behind}})
 	reason := "left for the next runs: one looks for %s of %d %s at most (%s)"
-	p.Keep(ctx, c.Owners, cleanup.Keep(fmt.Sprintf(reason, c.Collection, most, c.Owners, ownersSetting)), left)
-	p.Log.InfoContext(ctx, fmt.Sprintf(
-		"%s of missing %s: looked for up to %s/%s; %d %s are left, for %d runs, before it begins anew",
-		c.Collection, c.Owners, c.Owners, after, left, c.Owners, (left+most-1)/most), slog.Int("left", left))
+	p.Keep(ctx, c.Owners, cleanup.Keep(fmt.Sprintf(reason, c.Collection, maxOwners(p), c.Owners, ownersSetting)), left)
 }
 
 // share holds what is due against all documents or, if the run went through a part of the owners, against those that refer to one
@@ -239,32 +220,29 @@ func (c Documents) missing(ctx context.Context, r documents.Reader, found []docu
 	return r.Missing(ctx, c.Owners, slices.Compact(ids)) // equal ids are neighbours in the order of the field
 }
 
-// planGaps plans the documents in some gaps. Their first page has been read.
-func (c Documents) planGaps(ctx context.Context, p *cleanup.Planner, q documents.Query, first firstOf, due *int) error {
-	if err := c.planPage(ctx, p, first.found, first.missing, due); err != nil || len(first.found) < gapPageSize {
-		return err
-	}
-	from, err := q.After(first.found[gapPageSize-1])
-	if err != nil {
-		return err
-	}
-	for page, err := range p.Documents.Pages(ctx, q, from) {
+// planGaps plans the documents in some gaps, of which the first page is read, and returns how many are due.
+func (c Documents) planGaps(ctx context.Context, p *cleanup.Planner, q documents.Query, found []documents.Document) (due int, err error) {
+	for len(found) > 0 {
+		missing, err := c.missing(ctx, p.Documents, found)
 		if err != nil {
-			return err
+			return due, err
 		}
-		missing, err := c.missing(ctx, p.Documents, page.Documents)
+		n, err := c.planPage(ctx, p, found, missing)
+		if due += n; err != nil || len(found) < gapPageSize {
+			return due, err
+		}
+		from, err := q.After(found[gapPageSize-1])
 		if err != nil {
-			return err
+			return due, err
 		}
-		if err := c.planPage(ctx, p, page.Documents, missing, due); err != nil {
-			return err
+		if found, err = p.Documents.First(ctx, q, from, gapPageSize); err != nil {
+			return due, err
 		}
 	}
-	return nil
+	return due, nil
 }
 
-func (c Documents) planPage(ctx context.Context, p *cleanup.Planner, found []documents.Document, missing []string,
-	counted *int) error {
+func (c Documents) planPage(ctx context.Context, p *cleanup.Planner, found []documents.Document, missing []string) (int, error) {
 	p.Scanned(len(found))
 	var due []cleanup.Proposal
 	for _, d := range found {
@@ -275,8 +253,7 @@ func (c Documents) planPage(ctx context.Context, p *cleanup.Planner, found []doc
 			continue
 		}
 		due = append(due, cleanup.Proposal{Document: d, Decision: decision})
-		*counted++
 		p.Count(cleanup.Count{Collection: c.Owners, Missing: 1})
 	}
-	return p.ProposeItems(ctx, c.Rule, due)
+	return len(due), p.ProposeItems(ctx, c.Rule, due)
 }

@@ -65,16 +65,15 @@ type object struct {
 // page is a page of objects in the order of their names.
 type page struct {
 	judged []object
-	asked  map[string][]string // by collection, the ids of owners that no page before has asked for
-	forget bool                // forget the owners that were looked up before
+	asked  []documents.Ref // owners that no page before has asked for
+	forget bool            // forget the owners that were looked up before
 	bytes  int64
 }
 
-// owners are what was found of a page's owners.
+// owners are which documents there are, of those that were asked for.
 type owners struct {
-	missing map[string][]string // by collection, the ids that name no document
-	meant   map[string]bool     // objects, by name, of which one of [Objects.Meant] exists
-	nowhere []string            // collections in which something was looked for that may be meant, and nothing of it is there
+	there map[documents.Ref]bool // of the page's owners
+	meant map[documents.Ref]bool // of what may be meant instead of those that there are not
 }
 
 // name implements [Pass].
@@ -96,15 +95,13 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 		if page.forget {
 			clear(absent)
 		}
-		for collection, ids := range page.asked {
-			missing := len(found.missing[collection])
-			p.Count(cleanup.Count{Collection: collection, Missing: missing, Exists: len(ids) - missing})
-			for _, id := range found.missing[collection] {
-				absent[documents.Ref{Collection: collection, ID: id}] = true
-			}
+		for ref, there := range found.there {
+			absent[ref] = !there
 		}
-		for _, collection := range found.nowhere {
-			p.Count(cleanup.Count{Collection: collection, Missing: 1})
+		for _, all := range []map[documents.Ref]bool{found.there, found.meant} {
+			for ref, there := range all {
+				p.Count(cleanup.Count{Collection: ref.Collection, Missing: one(!there), Exists: one(there)})
+			}
 		}
 		judgedDue := func(o object) bool { return o.Kind != "" }
 		if f.Named != nil && named == nil && slices.ContainsFunc(page.judged, judgedDue) {
@@ -115,7 +112,8 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 		}
 		for _, o := range page.judged {
 			listed.See(o.Name)
-			exists := o.Owner != Nobody && !absent[o.Owner] || named != nil && named(o.Name) || found.meant[o.Name]
+			exists := o.Owner != Nobody && !absent[o.Owner] || named != nil && named(o.Name) ||
+				f.Meant != nil && slices.ContainsFunc(f.Meant(o.Name), func(ref documents.Ref) bool { return found.meant[ref] })
 			if err := f.propose(ctx, p, o, exists, &due); err != nil {
 				return err
 			}
@@ -139,7 +137,7 @@ func (f Objects) pages(
 				yield(page{}, err)
 				return
 			}
-			next := page{judged: found, asked: map[string][]string{}, forget: remembered > bytesRemembered}
+			next := page{judged: found, forget: remembered > bytesRemembered}
 			if next.forget {
 				clear(known)
 				remembered = 0
@@ -149,7 +147,7 @@ func (f Objects) pages(
 				if o.Kind != "" && o.Owner != Nobody && !known[o.Owner] {
 					known[o.Owner] = true
 					remembered += overhead + len(o.Owner.ID)
-					next.asked[o.Owner.Collection] = append(next.asked[o.Owner.Collection], o.Owner.ID)
+					next.asked = append(next.asked, o.Owner)
 				}
 			}
 			if err := room.Acquire(ctx, next.bytes); err != nil || !yield(next, nil) {
@@ -169,58 +167,41 @@ func (f Objects) judge(o objects.Object, now time.Time) object {
 
 // lookUp looks up the owners of a page's objects, and what may be meant instead of those that do not exist.
 func (f Objects) lookUp(ctx context.Context, r documents.Reader, p page) (found owners, err error) {
-	if found.missing, err = lookUp(ctx, r, p.asked); err != nil || f.Meant == nil {
+	if found.there, err = lookUp(ctx, r, p.asked); err != nil || f.Meant == nil {
 		return found, err
 	}
-	exist := existing(p.asked, found.missing)
-	meant, asked := map[string][]documents.Ref{}, map[string][]string{}
+	var meant []documents.Ref
 	for _, o := range p.judged {
-		if o.Kind == "" || o.Owner == Nobody || exist[o.Owner] {
-			continue
-		}
-		for _, ref := range f.Meant(o.Name) {
-			if meant[o.Name] = append(meant[o.Name], ref); !slices.Contains(asked[ref.Collection], ref.ID) {
-				asked[ref.Collection] = append(asked[ref.Collection], ref.ID)
-			}
+		if o.Kind != "" && o.Owner != Nobody && !found.there[o.Owner] {
+			meant = append(meant, f.Meant(o.Name)...)
 		}
 	}
-	missing, err := lookUp(ctx, r, asked)
-	for collection, ids := range asked {
-		if p.asked[collection] == nil && len(missing[collection]) == len(ids) {
-			found.nowhere = append(found.nowhere, collection)
-		}
-	}
-	exist, found.meant = existing(asked, missing), map[string]bool{}
-	for name, refs := range meant {
-		found.meant[name] = slices.ContainsFunc(refs, func(ref documents.Ref) bool { return exist[ref] })
-	}
+	found.meant, err = lookUp(ctx, r, meant)
 	return found, err
 }
 
-// existing returns the documents that were asked for and are not missing.
-func existing(asked, missing map[string][]string) map[documents.Ref]bool {
-	exist := map[documents.Ref]bool{}
-	for collection, ids := range asked {
-		for _, id := range ids {
-			exist[documents.Ref{Collection: collection, ID: id}] = true
-		}
-		for _, id := range missing[collection] {
-			delete(exist, documents.Ref{Collection: collection, ID: id})
+// lookUp returns which of some documents there are.
+func lookUp(ctx context.Context, r documents.Reader, refs []documents.Ref) (map[documents.Ref]bool, error) {
+	there, ids := map[documents.Ref]bool{}, map[string][]string{}
+	for _, ref := range refs {
+		if !there[ref] {
+			there[ref], ids[ref.Collection] = true, append(ids[ref.Collection], ref.ID)
 		}
 	}
-	return exist
-}
-
-// lookUp returns, by collection, the ids that name no document.
-func lookUp(ctx context.Context, r documents.Reader, asked map[string][]string) (missing map[string][]string, err error) {
-	missing = make(map[string][]string, len(asked))
-	for collection, ids := range asked {
-		if missing[collection], err = r.Missing(ctx, collection, ids); err != nil {
+	for collection, some := range ids {
+		missing, err := r.Missing(ctx, collection, some)
+		if err != nil {
 			return nil, err
 		}
+		for _, id := range missing {
+			there[documents.Ref{Collection: collection, ID: id}] = false
+		}
 	}
-	return missing, nil
+	return there, nil
 }
+
+// one is 1 if something is so, or else 0.
+func one(so bool) int { return map[bool]int{true: 1}[so] }
 
 // inFolder counts the objects of one folder that are due, which follow each other.
 type inFolder struct {

@@ -73,29 +73,23 @@ func Open(ctx context.Context, q Queue, clock func() time.Time, dial ...grpc.Dia
 // Close closes the connections.
 func (c *Client) Close() error { return c.tasks.Close() }
 
-// Writer hands tasks over. Only the engine holds one.
-type Writer struct{ c *Client }
-
-// Writer returns what hands tasks to the queue.
-func (c *Client) Writer() Writer { return Writer{c: c} }
-
 // Enqueue hands a task over. That it was handed over before is a success. An error means that it may or may not have
 // been; to hand it over again is safe.
-func (w Writer) Enqueue(ctx context.Context, t Task) error {
-	request, err := w.c.request(t)
+func (c *Client) Enqueue(ctx context.Context, t Task) error {
+	request, err := c.request(t)
 	if err != nil {
 		return fmt.Errorf("enqueue task %q: %w", t.Key, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, createTimeout)
 	defer cancel()
 	// The library would not repeat it: it cannot know that the task has a name, and so cannot be made twice.
-	_, err = w.c.tasks.CreateTask(ctx, request, gax.WithRetry(func() gax.Retryer {
+	_, err = c.tasks.CreateTask(ctx, request, gax.WithRetry(func() gax.Retryer {
 		return gax.OnCodes(
 			[]codes.Code{codes.Unavailable, codes.ResourceExhausted, codes.DeadlineExceeded, codes.Internal, codes.Aborted},
 			gax.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2})
 	}))
 	if err != nil && status.Code(err) != codes.AlreadyExists {
-		return fmt.Errorf("enqueue task %q in queue %s: %w", t.Key, w.c.parent(), err)
+		return fmt.Errorf("enqueue task %q in queue %s: %w", t.Key, c.parent(), err)
 	}
 	return nil
 }

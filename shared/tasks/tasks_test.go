@@ -22,7 +22,7 @@ import (
 var now = time.Date(2026, 1, 10, 15, 0, 0, 0, time.UTC)
 
 // open opens the queue of a project of the test's own, whose tasks call target.
-func open(t *testing.T, target string, dial ...grpc.DialOption) (*backendstest.Project, tasks.Writer) {
+func open(t *testing.T, target string, dial ...grpc.DialOption) (*backendstest.Project, *tasks.Client) {
 	t.Helper()
 	p := backendstest.Start(t)
 	if p.Tasks() == nil {
@@ -36,7 +36,7 @@ func open(t *testing.T, target string, dial ...grpc.DialOption) (*backendstest.P
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return p, c.Writer()
+	return p, c
 }
 
 func TestEnqueue(t *testing.T) {

@@ -72,20 +72,6 @@ func TestAccountLife(t *testing.T) {
 	wants("by the address of the deleted", auth.IsUserNotFound)(client.GetUserByEmail(ctx, "b@example.com"))
 }
 
-// TestGetUsers: each account is found once, by whatever names it.
-func TestGetUsers(t *testing.T) {
-	p := backendstest.Start(t)
-	p.SignUp(t, "u1", "u2")
-	got, err := p.Auth(t).GetUsers(t.Context(), []auth.UserIdentifier{
-		auth.UIDIdentifier{UID: "u1"}, auth.UIDIdentifier{UID: "nobody"}, auth.EmailIdentifier{Email: "u2@example.com"},
-		auth.UIDIdentifier{UID: "u2"}, // whom two name
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, "found and not", []int{2, 1}, []int{len(got.Users), len(got.NotFound)})
-}
-
 // toolkit returns the client of the API below the Admin SDK.
 func toolkit(t *testing.T, p *backendstest.Project) *identitytoolkit.ProjectsAccountsService {
 	t.Helper()
@@ -182,15 +168,6 @@ func TestWhatIsToldOfAnAccount(t *testing.T) {
 	same(t, "times of u3", auth.UserMetadata{CreationTimestamp: 5000, LastLogInTimestamp: 6000}, got["u3"])
 	same(t, "u2 was made, and has signed in", []bool{true, !p.EmbeddedAuth()},
 		[]bool{got["u2"].CreationTimestamp > 0, got["u2"].LastLogInTimestamp > 0 || got["u2"].LastRefreshTimestamp > 0})
-}
-
-// TestDeleteAllAccounts: the emulator's own call deletes those of one project.
-func TestDeleteAllAccounts(t *testing.T) {
-	p, other := backendstest.Start(t), backendstest.Start(t)
-	p.SignUp(t, "u1")
-	other.SignUp(t, "u1")
-	p.Reset(t)
-	same(t, "left in each", [][]string{{}, {"u1"}}, [][]string{p.Accounts(t), other.Accounts(t)})
 }
 
 // TestImport: what the API's reference says of sanityCheck and allowOverwrite. The suite compares addresses as they are written,

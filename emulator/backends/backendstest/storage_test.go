@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -166,41 +164,6 @@ func TestUploads(t *testing.T) {
 	}
 }
 
-// TestHolds: an object under a hold is neither deleted nor overwritten. The suite knows no holds.
-func TestHolds(t *testing.T) {
-	ctx := t.Context()
-	_, bucket, ours := storageOf(t)
-	for name, test := range map[string]struct {
-		hold func(*storage.Writer)
-		free storage.ObjectAttrsToUpdate
-	}{
-		"temporary":   {func(w *storage.Writer) { w.TemporaryHold = true }, storage.ObjectAttrsToUpdate{TemporaryHold: false}},
-		"event-based": {func(w *storage.Writer) { w.EventBasedHold = true }, storage.ObjectAttrsToUpdate{EventBasedHold: false}},
-	} {
-		o := bucket.Object(name)
-		held := upload(t, o, "1", test.hold)
-		same(t, name+" is told", ours, held.TemporaryHold != held.EventBasedHold)
-		refused := as(ours, http.StatusForbidden, http.StatusOK)
-		same(t, name+": overwrite", refused, httpStatus(o.NewWriter(ctx).Close()))
-		if ours {
-			other := o.If(storage.Conditions{GenerationMatch: held.Generation + 1})
-			same(t, name+": delete another generation", http.StatusPreconditionFailed, httpStatus(other.Delete(ctx)))
-			changed, err := o.Update(ctx, storage.ObjectAttrsToUpdate{Metadata: map[string]string{"a": "1"}})
-			if err != nil || changed.TemporaryHold != held.TemporaryHold || changed.EventBasedHold != held.EventBasedHold ||
-				changed.Size != 1 || changed.Metadata["a"] != "1" {
-				t.Errorf("%s: attributes may be changed: %+v, %v", name, changed, err)
-			}
-		}
-		same(t, name+": delete", refused, httpStatus(o.Delete(ctx)))
-		if ours {
-			if _, err := o.Update(ctx, test.free); err != nil {
-				t.Errorf("%s: end it: %v", name, err)
-			}
-			same(t, name+": delete after the hold", http.StatusOK, httpStatus(o.Delete(ctx)))
-		}
-	}
-}
-
 // TestGenerations: each upload makes a generation, each patch a metageneration. The suite patches nothing, and answers with what
 // is there whatever generation is asked for.
 func TestGenerations(t *testing.T) {
@@ -309,44 +272,6 @@ func TestPreconditions(t *testing.T) {
 			}
 			got = httpStatus(request.send(missing.If(test.of(before))))
 			same(t, name+" a missing object if "+condition, as(ours, want, request.other), got)
-		}
-	}
-}
-
-// TestRequestsAreAtomic: of requests that are conditional on the same state, one gets through.
-func TestRequestsAreAtomic(t *testing.T) {
-	ctx := t.Context()
-	_, bucket, ours := storageOf(t)
-	for round := range 20 {
-		o := bucket.Object(fmt.Sprint(round))
-		a := upload(t, o, "1")
-		unchanged := o.If(storage.Conditions{GenerationMatch: a.Generation, MetagenerationMatch: 1})
-		var through atomic.Int32
-		var all sync.WaitGroup
-		for i := range 6 {
-			all.Go(func() {
-				var err error
-				switch i % 3 {
-				case 0:
-					err = unchanged.Delete(ctx)
-				case 1:
-					_, err = unchanged.Update(ctx, storage.ObjectAttrsToUpdate{ContentType: "a/b"})
-				case 2:
-					w := unchanged.NewWriter(ctx)
-					w.ChunkSize = 0
-					err = w.Close()
-				}
-				switch status := httpStatus(err); {
-				case status == http.StatusOK:
-					through.Add(1)
-				case status != http.StatusNotFound && status != as(ours, http.StatusPreconditionFailed, http.StatusNotImplemented):
-					t.Error(err)
-				}
-			})
-		}
-		all.Wait()
-		if ours != (through.Load() == 1) {
-			t.Fatalf("%d of the requests got through", through.Load())
 		}
 	}
 }
@@ -466,35 +391,6 @@ func TestSoftDelete(t *testing.T) {
 	same(t, "what was restored stays, and what was overwritten has come", []string{"f/a:1", "f/a:2", "f/a:2"}, found)
 	_, status = restore(a, 7)
 	same(t, "a generation that never was", http.StatusNotFound, status)
-}
-
-// TestSoftDeletePolicy: what was deleted while nothing was kept, and what was kept long enough, is gone. The suite tells nothing
-// of a bucket.
-func TestSoftDeletePolicy(t *testing.T) {
-	ctx := t.Context()
-	p, bucket, ours := storageOf(t)
-	attrs, err := bucket.Attrs(ctx)
-	same(t, "describe the bucket", as(ours, http.StatusOK, http.StatusNotFound), httpStatus(err))
-	if !ours {
-		return
-	}
-	same(t, "policy", 7*24*time.Hour, attrs.SoftDeletePolicy.RetentionDuration)
-	for _, retention := range []time.Duration{0, time.Nanosecond} {
-		p.SetSoftDelete(t, retention)
-		o := bucket.Object("a")
-		was := upload(t, o, "1")
-		if err := o.Delete(ctx); err != nil {
-			t.Fatal(err)
-		}
-		_, found := kept(t, bucket, storage.Query{SoftDeleted: true})
-		same(t, "soft-deleted", []string(nil), found)
-		_, err := o.Generation(was.Generation).Restore(ctx, &storage.RestoreOptions{})
-		same(t, "restore", http.StatusNotFound, httpStatus(err))
-	}
-	p.SetSoftDelete(t, 8*24*time.Hour)
-	if attrs, err := bucket.Attrs(ctx); err != nil || attrs.SoftDeletePolicy.RetentionDuration != 8*24*time.Hour {
-		t.Errorf("policy %+v, %v", attrs, err)
-	}
 }
 
 // TestVersioning: what is deleted or overwritten is noncurrent, and can be copied. The suite has live objects only, and copies

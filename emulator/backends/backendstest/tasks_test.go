@@ -252,22 +252,3 @@ func TestInvalidTasks(t *testing.T) {
 	same(t, "created all the same", []string{}, q.pending())
 	q.create(t, q.request(strings.Repeat("x", 500), "http://x/", limit.Add(-time.Minute)))
 }
-
-// TestFailCreates: creation fails as it is told to, in one project.
-func TestFailCreates(t *testing.T) {
-	q, other := newQueue(t), newQueue(t)
-	other.server.FailCreates(func(*cloudtaskspb.Task) error { return status.Error(codes.Internal, "not there") })
-	q.server.FailCreates(func(task *cloudtaskspb.Task) error {
-		if strings.HasSuffix(task.Name, "/bad") {
-			return status.Error(codes.ResourceExhausted, "as told")
-		}
-		return nil
-	})
-	bad := q.request("bad", "http://x/", time.Time{})
-	if _, err := q.CreateTask(t.Context(), bad); status.Code(err) != codes.ResourceExhausted {
-		t.Errorf("error %v", err)
-	}
-	q.create(t, q.request("good", "http://x/", time.Time{}))
-	q.server.FailCreates(nil)
-	q.create(t, bad)
-}

@@ -29,8 +29,7 @@ func (p Place) String() string {
 	return p.Collection + "." + p.Field
 }
 
-// maxPlaces keeps a commit's transaction small: each place is a query. placesAtOnce of them are asked at once. If already the
-// first refers to the document, asking them one by one would save up to placesAtOnce - 1 reads.
+// maxPlaces keeps a commit's transaction small: each place is a query, and placesAtOnce of them are asked at once.
 const (
 	maxPlaces    = 50
 	placesAtOnce = 12
@@ -88,8 +87,7 @@ func parsePlace(text string) (Place, error) {
 }
 
 // Referred looks for documents that refer to one: by its id as a text, as a number if it is one, by a reference, or by its path
-// as a text. It returns the first of the places where it finds one, the zero Place if there is none. Places are asked side by
-// side, a dozen at a time: mostly nothing refers to what is asked about, and then each has to be asked. known is false if the
+// as a text. It returns the first of the places where it finds one, the zero Place if there is none. known is false if the
 // document's id is too long for a query, so that nobody can tell.
 func Referred(ctx context.Context, src cleanup.Source, ref documents.Ref, places []Place) (in Place, known bool, err error) {
 	names := append(documents.NamesOf(ref.ID), src.Reference(ref), ref.Path(), "/"+ref.Path())
@@ -98,46 +96,37 @@ func Referred(ctx context.Context, src cleanup.Source, ref documents.Ref, places
 			return Place{}, false, nil
 		}
 	}
-	refers, err := askPlaces(places, func(place Place) (bool, error) { return place.names(ctx, src, names) }, true)
-	if len(refers) == 0 {
+	refer, err := those(places, func(place Place) (bool, error) { return place.names(ctx, src, names) })
+	if err != nil || len(refer) == 0 {
 		return Place{}, true, err
 	}
-	return refers[0], true, err
+	return refer[0], true, nil
 }
 
 // Unwritten returns those of the places of which no document has the field, be it null. It costs one read a place.
 func Unwritten(ctx context.Context, r documents.Reader, places []Place) ([]Place, error) {
-	return askPlaces(places, func(place Place) (bool, error) {
+	return those(places, func(place Place) (bool, error) {
 		found, err := r.First(ctx, documents.Query{
 			Collection: place.Collection, Group: place.Group, OrderBy: []string{place.Field}, Select: documents.NameOnly,
 			From: []any{nil}, // the least value; an order by name besides would cost another read
 		}, "", 1)
 		return len(found) == 0, err
-	}, false)
+	})
 }
 
-// askPlaces returns the places of which ask says yes. Those that are asked at once are asked side by side. It ends at the first
-// error, whose place is the last that it returns, or at the first yes if that is enough.
-func askPlaces(places []Place, ask func(Place) (bool, error), oneIsEnough bool) (yes []Place, err error) {
-	for some := range slices.Chunk(places, placesAtOnce) {
-		said := make([]bool, len(some))
-		errs := flow.Many(len(some), len(some), func(i int) (err error) {
-			said[i], err = ask(some[i])
-			return err
-		})
-		for i, err := range errs {
-			if err != nil {
-				return append(yes, some[i]), err
-			}
-			if said[i] {
-				yes = append(yes, some[i])
-			}
-			if said[i] && oneIsEnough {
-				return yes, nil
-			}
+// those returns the places of which ask says yes, in their order.
+func those(places []Place, ask func(Place) (bool, error)) (yes []Place, err error) {
+	said := make([]bool, len(places))
+	errs := flow.Many(placesAtOnce, len(places), func(i int) (err error) {
+		said[i], err = ask(places[i])
+		return err
+	})
+	for i, place := range places {
+		if said[i] {
+			yes = append(yes, place)
 		}
 	}
-	return yes, nil
+	return yes, errors.Join(errs...)
 }
 
 // names reports whether a document names another there, in any of some ways.

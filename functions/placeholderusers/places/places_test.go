@@ -2,13 +2,9 @@ package places_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -140,27 +136,16 @@ func TestReferred(t *testing.T) {
 		"another group's":      {"things/x/memos/n", "owner", map[string]any{"id": "42"}, ""},
 		"nothing refers to it": {"posts/p", "author", nil, ""},
 	} {
-		for _, late := range []bool{false, true} {
-			f.Reset(t)
-			f.Set(t, "things/42", map[string]any{})
-			refer := func() { f.Set(t, tt.path, map[string]any{tt.field: tt.value}) }
-			want := enginetest.Done("delete thing", 1)
-			if f.Hooks.BeforeApply = refer; !late {
-				f.Hooks.BeforeApply = nil
-				refer()
-			}
-			switch {
-			case tt.in != "" && late:
-				want = map[string]report.Counts{"delete thing": {Planned: 1, Changed: 1}}
-			case tt.in != "":
-				want = map[string]report.Counts{}
-			}
-			got := f.Run(t, `{"thing":"42"}`)
-			enginetest.WantReport(t, got, report.Completed, want)
-			if tt.in != "" && !late {
-				enginetest.Want(t, name, map[string]int{tt.in + ", known: true": 1}, got.Kept)
-			}
+		f.Reset(t)
+		f.Set(t, "things/42", map[string]any{})
+		f.Set(t, tt.path, map[string]any{tt.field: tt.value})
+		want, kept := enginetest.Done("delete thing", 1), map[string]int{}
+		if tt.in != "" {
+			want, kept = map[string]report.Counts{}, map[string]int{tt.in + ", known: true": 1}
 		}
+		got := f.Run(t, `{"thing":"42"}`)
+		enginetest.WantReport(t, got, report.Completed, want)
+		enginetest.Want(t, name, kept, got.Kept)
 	}
 	// Two places refer to it between planning and the commit: their answers come beside each other there.
 	f.Reset(t)
@@ -197,7 +182,7 @@ func TestUnwritten(t *testing.T) {
 	report := f.Run(t, "")
 	enginetest.Want(t, "in an empty database", all, got)
 	enginetest.Want(t, "warnings", 7, len(report.Warnings))
-	enginetest.Want(t, "reads", int64(1+len(all)), report.Usage.FirestoreReads) // the lease
+	enginetest.Want(t, "reads", int64(3+len(all)), report.Usage.FirestoreReads) // the lease, and what is for all jobs
 	f.Set(t, "posts/p", map[string]any{"author": map[string]any{}})
 	f.Set(t, "lists/l", map[string]any{"members": []any{}})
 	f.Set(t, "maps/m", map[string]any{"author": map[string]any{"id": f.Firestore(t).Doc("things/1")}})
@@ -208,70 +193,7 @@ func TestUnwritten(t *testing.T) {
 	report = f.Run(t, "")
 	enginetest.Want(t, "then", []places.Place{{Collection: "others", Field: "x"}}, got)
 	enginetest.Want(t, "warnings", []string{"others.x"}, report.Warnings)
-	enginetest.Want(t, "reads", int64(1+len(all)), report.Usage.FirestoreReads)
-}
-
-// answering is a Source whose queries take a second each and are answered by a function.
-type answering struct {
-	cleanup.Source
-	asked *atomic.Int64
-	first func(collection string) (found bool, err error)
-}
-
-func (s answering) Reference(ref documents.Ref) any { return ref.Path() }
-
-func (s answering) First(_ context.Context, q documents.Query, _ documents.Cursor, _ int) ([]documents.Document, error) {
-	s.asked.Add(1)
-	time.Sleep(time.Second)
-	found, err := s.first(q.Collection)
-	if !found {
-		return nil, err
-	}
-	return []documents.Document{{Path: q.Collection + "/x"}}, err
-}
-
-// TestReferredAsksSideBySide ten places at a time, and tells the first of them in their order, whichever answers first.
-func TestReferredAsksSideBySide(t *testing.T) {
-	t.Parallel()
-	var all []places.Place
-	for i := range 23 {
-		all = append(all, places.Place{Collection: fmt.Sprintf("c%02d", i), Field: "f"})
-	}
-	failed := errors.New("it was made to fail")
-	for name, tt := range map[string]struct {
-		all         []places.Place
-		refer, fail []string // collections
-		in          string
-		fails       bool
-		seconds     int
-		asked       int64
-	}{
-		"nothing refers to it":   {all, nil, nil, ".", false, 2, 23},
-		"as many as at once":     {all[:12], nil, nil, ".", false, 1, 12},
-		"one more":               {all[:13], nil, nil, ".", false, 2, 13},
-		"the first":              {all, []string{"c00"}, nil, "c00.f", false, 1, 12},
-		"the first of several":   {all, []string{"c07", "c04", "c12"}, nil, "c04.f", false, 1, 12},
-		"after a dozen":          {all, []string{"c22", "c12"}, nil, "c12.f", false, 2, 23},
-		"the last":               {all, []string{"c22"}, nil, "c22.f", false, 2, 23},
-		"a failure":              {all, nil, []string{"c05"}, "c05.f", true, 1, 12},
-		"a failure before it":    {all, []string{"c05"}, []string{"c04"}, "c04.f", true, 1, 12},
-		"a failure that is late": {all, []string{"c05"}, []string{"c06", "c11"}, "c05.f", false, 1, 12},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			src := answering{asked: new(atomic.Int64), first: func(collection string) (bool, error) {
-				if slices.Contains(tt.fail, collection) {
-					return false, failed
-				}
-				return slices.Contains(tt.refer, collection), nil
-			}}
-			began := time.Now()
-			in, known, err := places.Referred(t.Context(), src, documents.Ref{Collection: "things", ID: "t"}, tt.all)
-			seconds := int(time.Since(began) / time.Second)
-			if in.String() != tt.in || !known || errors.Is(err, failed) != tt.fails || seconds != tt.seconds || src.asked.Load() != tt.asked {
-				t.Errorf("%s: %s, known %v, %v after %d s and %d questions; want %s after %d s and %d", name, in, known, err, seconds, src.asked.Load(), tt.in, tt.seconds, tt.asked)
-			}
-		})
-	}
+	enginetest.Want(t, "reads", int64(3+len(all)), report.Usage.FirestoreReads)
 }
 
 // worker judges one thing by a rule.

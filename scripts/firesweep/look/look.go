@@ -1,8 +1,8 @@
 // Package look finds out what a project holds, within a bound of reads, and proposes rules for what is commonly cleaned up. It
 // only reads: a part of each collection, and the first files of each folder.
 //
-// look.go reads a sample of each collection, fields.go says what its fields hold, links.go what documents refer to and what
-// does not exist, files.go looks at files, and propose.go makes rules of all this.
+// look.go reads a sample of each collection, fields.go says what its fields hold, owners.go finds what belongs to documents that
+// do not exist, and propose.go makes rules of all this.
 package look
 
 import (
@@ -28,10 +28,9 @@ const (
 	Reads     = 5000 // documents that are billed
 	FilePages = 20   // requests for files, of a thousand each
 
-	sample  = 100    // documents of a collection: the first, which are a fair choice where Firestore made the ids
-	counted = 20_000 // documents, a read for each thousand
-	below   = 10     // documents below which is looked, and as many that do not exist, and documents of a collection below one
-	spare   = 100    // reads for what is asked again, because the first answer broke off
+	sample = 100 // documents of a collection: the first, which are a fair choice where Firestore made the ids
+	below  = 10  // documents below which is looked, and as many that do not exist, and documents of a collection below one
+	spare  = 100 // reads for what is asked again, because the first answer broke off
 )
 
 // Project is what is looked at.
@@ -44,37 +43,27 @@ type Project struct {
 	Rules     functions.List // those that there are already
 }
 
-// Findings are what a project holds, as far as it was looked at, and what is proposed.
+// Findings are what was found in a project, and what is proposed.
 type Findings struct {
 	Reads     int        `json:"reads"`
-	Places    []Place    `json:"places"`
+	Looked    []string   `json:"looked"` // at these collections and folders, such as chats/{chat}/messages, or avatars/
 	Unseen    []string   `json:"unseen"` // what was not looked at, and why
 	Proposals []Proposal `json:"proposals"`
-	More      int        `json:"more,omitempty"` // proposals that were left out, because these are enough at once
-}
-
-// Place is a collection, or a folder of files.
-type Place struct {
-	Path  string   `json:"path"`  // such as chats/{chat}/messages, or avatars/
-	Count string   `json:"count"` // of what is there
-	Facts []string `json:"facts"` // what was found out of its fields, and of what stands for ids in its path
 }
 
 // place is a collection, all those with the same name below the documents of another one, or a folder of files.
 type place struct {
-	path, count string
-	docs        []documents.Document // some documents or files, with their paths and when they were written
-	complete    bool                 // all of its documents are among docs
-	names       int                  // of how many ids it is known whether the document exists
-	missing     []string             // those of these ids whose documents do not exist, but have collections below them
-	fields      []*field
-	above       *place // the collection that it lies below; nil: none
-	below       []*place
-	links       []*link // what its fields refer to
-	owner       *link   // the documents above it, or those whose ids the names of its files have
-	people      *link   // the accounts that have its ids
-	objects     string  // of a folder: the pattern of the names of its files, with an id of the owner in it
-	referred    bool    // others refer to it
+	path     string
+	docs     []documents.Document // some documents or files, with their paths and when they were written
+	complete bool                 // all of its documents are among docs
+	names    int                  // of how many ids it is known whether the document exists
+	missing  []string             // those of these ids whose documents do not exist, but have collections below them
+	fields   []*field
+	above    *place // the collection that it lies below; nil: none
+	below    []*place
+	owner    *owner // of a folder, or of a collection below another; nil: none is known
+	objects  string // of a folder: the pattern of the names of its files, with the owner's id in it
+	needed   bool   // other documents refer to it, or its ids are those of accounts
 }
 
 type looker struct {
@@ -82,8 +71,6 @@ type looker struct {
 	db      documents.Reader
 	meter   usage.Meter
 	listed  int      // reads that the meter does not count, of names of collections and documents
-	blind   bool     // accounts may not be read, so nobody knows who has one
-	people  *place   // accounts, as a place to which ids lead
 	top     []*place // the collections that are not below a document
 	folders []*place
 	found   Findings
@@ -91,8 +78,7 @@ type looker struct {
 
 // Look looks at a project. What may not be read of files and of accounts is among what is unseen.
 func Look(ctx context.Context, p Project) (*Findings, error) {
-	l := &looker{Project: p, db: p.Documents.Reader(), people: &place{path: "Authentication"},
-		found: Findings{Unseen: []string{}, Proposals: []Proposal{}}}
+	l := &looker{Project: p, db: p.Documents.Reader(), found: Findings{Looked: []string{}, Unseen: []string{}, Proposals: []Proposal{}}}
 	ctx = usage.NewContext(ctx, &l.meter)
 	names, err := l.namesBelow(ctx, documents.Ref{})
 	if err != nil {
@@ -106,14 +92,20 @@ func Look(ctx context.Context, p Project) (*Findings, error) {
 			return nil, err
 		}
 	}
-	if err := l.allLinks(ctx); err != nil {
-		return nil, err
-	}
 	if err := l.allFiles(ctx); err != nil {
 		l.unseen("files: %s", err)
 	}
+	for _, c := range l.collections() {
+		if c.above != nil {
+			l.parents(ctx, c)
+		}
+	}
+	l.needed(ctx)
 	l.propose()
-	l.found.Reads, l.found.Places = l.used(), l.places()
+	for _, c := range slices.Concat(l.collections(), l.folders) {
+		l.found.Looked = append(l.found.Looked, c.path)
+	}
+	l.found.Reads = l.used()
 	return &l.found, context.Cause(ctx)
 }
 
@@ -161,18 +153,13 @@ func (l *looker) namesBelow(ctx context.Context, d documents.Ref) ([]string, err
 }
 
 // collection looks at a collection at the top: at the first ids that have a document or something below them, at these
-// documents, and at what is below some. It leaves two fifths of the reads for what they refer to.
+// documents, and at what is below some. It leaves two fifths of the reads for the owners of files.
 func (l *looker) collection(ctx context.Context, name string) error {
-	if !l.affords(2*sample+4*below+counted/1000+l.Reads*2/5, name) {
+	if !l.affords(2*sample+4*below+l.Reads*2/5, name) {
 		return nil
 	}
 	c := &place{path: name}
 	l.top = append(l.top, c)
-	n, err := l.db.CountUpTo(ctx, documents.Query{Collection: name}, counted)
-	if err != nil {
-		return err
-	}
-	c.setCount(n, n == counted)
 	var page []*firestore.DocumentRef
 	more, err := iterator.NewPager(l.Documents.Firestore().Collection(name).DocumentRefs(ctx), sample, "").NextPage(&page)
 	if err != nil {
@@ -203,7 +190,6 @@ func (l *looker) collection(ctx context.Context, name string) error {
 	slices.SortFunc(c.below, func(a, b *place) int { return strings.Compare(a.path, b.path) })
 	for _, b := range c.below {
 		b.fields = fieldsOf(b.docs)
-		b.setCount(len(b.docs), true)
 	}
 	return nil
 }
@@ -227,31 +213,29 @@ func (l *looker) below(ctx context.Context, c *place, id string) error {
 	return err
 }
 
-// setCount says how many documents or files there are, or that there may be more.
-func (c *place) setCount(n int, more bool) {
-	if c.count = fmt.Sprint(n); more {
-		c.count += " or more"
-	}
-}
-
-// places returns what was found, a few facts of each.
-func (l *looker) places() (all []Place) {
-	const most = 6
-	for _, c := range slices.Concat(l.collections(), l.folders) {
-		facts := []string{}
-		for _, k := range append([]*link{c.owner, c.people}, c.links...) {
-			if k != nil && len(k.gone) > 0 {
-				facts = append(facts, fmt.Sprintf("%s: %d of %d are not in %s", k.from, len(k.gone), k.looked, k.to.path))
-			}
+// needed marks the collections to whose documents others refer, as far as both were read, and those of people. No rule that
+// looks at a document alone is proposed for them.
+func (l *looker) needed(ctx context.Context) {
+	of := map[string][]*place{} // the collections with a document of this id
+	for _, c := range l.top {
+		c.needed = l.haveAccounts(ctx, idsOf(c.docs))
+		for _, d := range c.docs {
+			of[d.ID()] = append(of[d.ID()], c)
 		}
+	}
+	for _, c := range l.collections() {
 		for _, f := range c.fields {
-			if text := f.fact(len(c.docs), c.above == nil && !c.complete); text != "" {
-				facts = append(facts, f.name+": "+text)
+			for _, value := range f.values {
+				if ref, ok := documents.ReferenceOf(value); ok {
+					value = ref.ID
+				}
+				id, _ := value.(string)
+				for _, to := range of[id] {
+					to.needed = to.needed || to != c && to != c.above
+				}
 			}
 		}
-		all = append(all, Place{c.path, c.count, facts[:min(len(facts), most)]})
 	}
-	return all
 }
 
 // spread returns at most n of all, at equal distances.

@@ -24,7 +24,10 @@ const indexEntriesPerRead = 1000
 
 // DialOptions make a connection count its requests.
 func DialOptions() []grpc.DialOption {
-	return wire.DialOptions(func(ctx context.Context, _ string) wire.Request { return &request{meter: usage.FromContext(ctx)} })
+	return wire.DialOptions(func(ctx context.Context, _ string) wire.Request {
+		r := &request{meter: usage.FromContext(ctx)}
+		return wire.Request{Send: r.send, Receive: r.receive}
+	})
 }
 
 // request is a request under way.
@@ -35,14 +38,13 @@ type request struct {
 	documents int  // how many the query returned
 }
 
-// Send implements [wire.Request].
-func (r *request) Send(message any) error {
+func (r *request) send(message any) error {
 	r.sent = message
 	return nil
 }
 
-// Receive implements [wire.Request]. It counts the reads of a message, and the writes and deletes that took effect.
-func (r *request) Receive(answer any, err error) error {
+// receive counts the reads of a message, and the writes and deletes that took effect.
+func (r *request) receive(answer any, err error) error {
 	if err != nil {
 		if errors.Is(err, io.EOF) && r.query {
 			r.reads(r.afterLast())

@@ -25,12 +25,26 @@ func ClientOptions(emulator string, dial []grpc.DialOption, further ...grpc.Dial
 	return options, nil
 }
 
-// Request is a request under way.
-type Request interface {
-	// Send looks at what is about to be sent, and may change it. Its error is the caller's.
-	Send(message any) error
+// Request is what looks at a request under way. Either function may be nil.
+type Request struct {
+	// Send looks at what is about to be sent, and may change it. Its error is the caller's, and refuses the request.
+	Send func(message any) error
 	// Receive looks at an answer, or at the error that came instead, and returns the error that the caller gets.
-	Receive(answer any, err error) error
+	Receive func(answer any, err error) error
+}
+
+func (r Request) send(message any) error {
+	if r.Send == nil {
+		return nil
+	}
+	return r.Send(message)
+}
+
+func (r Request) receive(answer any, err error) error {
+	if r.Receive == nil {
+		return err
+	}
+	return r.Receive(answer, err)
 }
 
 // DialOptions make a connection show each request to what begin returns for it.
@@ -38,10 +52,10 @@ func DialOptions(begin func(ctx context.Context, method string) Request) []grpc.
 	return []grpc.DialOption{
 		Around(func(ctx context.Context, method string, sent, answer any, send func() error) error {
 			r := begin(ctx, method)
-			if err := r.Send(sent); err != nil {
+			if err := r.send(sent); err != nil {
 				return err
 			}
-			return r.Receive(answer, send())
+			return r.receive(answer, send())
 		}),
 		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string,
 			open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
@@ -55,32 +69,16 @@ func DialOptions(begin func(ctx context.Context, method string) Request) []grpc.
 // Before makes a connection show each request to look before it is sent. An error of look refuses the request.
 func Before(look func(ctx context.Context, method string, message any) error) []grpc.DialOption {
 	return DialOptions(func(ctx context.Context, method string) Request {
-		return before(func(message any) error { return look(ctx, method, message) })
+		return Request{Send: func(message any) error { return look(ctx, method, message) }}
 	})
 }
-
-type before func(message any) error
-
-// Send implements [Request].
-func (b before) Send(message any) error { return b(message) }
-
-// Receive implements [Request].
-func (before) Receive(_ any, err error) error { return err }
 
 // After makes a connection show look each answer, or the error that came instead. What look returns is the caller's error.
 func After(look func(method string, answer any, err error) error) []grpc.DialOption {
 	return DialOptions(func(_ context.Context, method string) Request {
-		return after(func(answer any, err error) error { return look(method, answer, err) })
+		return Request{Receive: func(answer any, err error) error { return look(method, answer, err) }}
 	})
 }
-
-type after func(answer any, err error) error
-
-// Send implements [Request].
-func (after) Send(any) error { return nil }
-
-// Receive implements [Request].
-func (a after) Receive(answer any, err error) error { return a(answer, err) }
 
 // Around puts around between a connection and each request with one answer, which send sends and receives into answer.
 func Around(around func(ctx context.Context, method string, sent, answer any, send func() error) error) grpc.DialOption {
@@ -100,17 +98,17 @@ type stream struct {
 
 // SendMsg implements [grpc.ClientStream].
 func (s *stream) SendMsg(message any) error {
-	if s.refused = s.request.Send(message); s.refused != nil {
+	if s.refused = s.request.send(message); s.refused != nil {
 		return s.refused
 	}
 	opened, err := s.open()
 	if err != nil {
-		s.refused = s.request.Receive(nil, err)
+		s.refused = s.request.receive(nil, err)
 		return s.refused
 	}
 	s.ClientStream = opened
 	if err := opened.SendMsg(message); err != nil {
-		return s.request.Receive(nil, err)
+		return s.request.receive(nil, err)
 	}
 	return nil
 }
@@ -128,5 +126,5 @@ func (s *stream) RecvMsg(answer any) error {
 	if s.ClientStream == nil {
 		return s.refused
 	}
-	return s.request.Receive(answer, s.ClientStream.RecvMsg(answer))
+	return s.request.receive(answer, s.ClientStream.RecvMsg(answer))
 }

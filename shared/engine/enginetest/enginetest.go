@@ -72,7 +72,7 @@ func (f *Function) Run(t testing.TB, body string) *report.Report {
 // RunQuery is [Function.Run] with a query, such as "?dryRun=true".
 func (f *Function) RunQuery(t testing.TB, query, body string) *report.Report {
 	t.Helper()
-	w := f.post(t.Context(), t, query, body)
+	w := f.PostQuery(t.Context(), t, query, body)
 	var rep report.Report
 	if err := json.Unmarshal(w.Body.Bytes(), &rep); err != nil || rep.RunID == "" {
 		t.Fatalf("answer %d %s: not a report", w.Code, w.Body)
@@ -90,22 +90,11 @@ func (f *Function) RunQuery(t testing.TB, query, body string) *report.Report {
 // Post calls the function like Cloud Scheduler and returns its answer.
 func (f *Function) Post(t testing.TB, body string) *httptest.ResponseRecorder {
 	t.Helper()
-	return f.post(t.Context(), t, "", body)
+	return f.PostQuery(t.Context(), t, "", body)
 }
 
-// PostContext is [Function.Post] with a context.
-func (f *Function) PostContext(ctx context.Context, t testing.TB, body string) *httptest.ResponseRecorder {
-	t.Helper()
-	return f.post(ctx, t, "", body)
-}
-
-// PostQuery is [Function.PostContext] with a query, such as "?dryRun=true".
+// PostQuery is [Function.Post] with a context and a query, such as "?dryRun=true".
 func (f *Function) PostQuery(ctx context.Context, t testing.TB, query, body string) *httptest.ResponseRecorder {
-	t.Helper()
-	return f.post(ctx, t, query, body)
-}
-
-func (f *Function) post(ctx context.Context, t testing.TB, query, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/"+query, strings.NewReader(body))
 	if !f.Now.IsZero() {

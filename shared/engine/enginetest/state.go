@@ -22,7 +22,7 @@ func Leased(by string, until any) map[string]any {
 // From returns what cleanupJobs/{job} says of a run that ended at a checkpoint.
 func From(checkpoint string) map[string]any { return map[string]any{"checkpoint": checkpoint} }
 
-// Keeping returns what cleanupJobs/{job} says of a job that keeps these.
+// Keeping returns what cleanupJobs/all-jobs says where the jobs keep these.
 func Keeping(paths ...string) map[string]any {
 	items := []any{}
 	for _, path := range paths {

@@ -2,7 +2,6 @@ package enginetest
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,11 +10,9 @@ import (
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
@@ -71,14 +68,6 @@ func AtTime(clock func() time.Time) []grpc.DialOption {
 	})
 }
 
-// NeedsSoftDelete skips a test that undoes runs which delete objects if the bucket has no soft delete.
-func NeedsSoftDelete(t testing.TB, p *backendstest.Project, uses ...config.Backend) {
-	t.Helper()
-	if slices.Contains(uses, config.Storage) && !p.EmbeddedStorage() {
-		t.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back; the embedded one has")
-	}
-}
-
 // LoggedRuns returns the ids of all runs that can be undone, the latest first, so a worker's before its job's. It finds them
 // by their undo logs: a run that was killed has no other record.
 func LoggedRuns(t testing.TB, db *firestore.Client) []string {
@@ -95,20 +84,6 @@ func LoggedRuns(t testing.TB, db *firestore.Client) []string {
 		}
 	}
 	return slices.SortedFunc(maps.Keys(began), func(a, b string) int { return cmp.Or(began[b].Compare(began[a]), strings.Compare(a, b)) })
-}
-
-// NotBack compares the state of a project after an undo with its state before the run. Each line names one difference. What
-// the run sent is no difference if it is unchanged; sent is how much that is.
-func NotBack(before, after, now map[string]any) (sent int, lines []string) {
-	for _, name := range slices.Sorted(maps.Keys(Changes(before, now))) {
-		_, was := before[name]
-		if !was && gocmp.Equal(now[name], after[name]) && WasSent(name) {
-			sent++
-			continue
-		}
-		lines = append(lines, fmt.Sprintf("%s is not as it was (-before +now):\n%s", name, gocmp.Diff(before[name], now[name])))
-	}
-	return sent, lines
 }
 
 // WasSent reports whether a thing was sent to somebody, as a notification is.

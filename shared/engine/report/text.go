@@ -8,8 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// AccountPrefix is what the target of an action on an account begins with.
-const AccountPrefix = "account "
+// What the targets of actions on accounts and on objects begin with; a document's target is its path.
+const (
+	AccountPrefix = "account "
+	ObjectPrefix  = "gs://"
+)
+
+// AccountTarget is what plans, logs and lists call an account.
+func AccountTarget(uid string) string { return AccountPrefix + uid }
+
+// ObjectTarget is what plans, logs and lists call an object.
+func ObjectTarget(bucket, name string) string { return ObjectPrefix + bucket + "/" + name }
 
 // ForLog returns the report with its plan cut to what one log line can hold.
 func (r *Report) ForLog() Report {
@@ -108,7 +117,7 @@ func KindOf(target string) string {
 	switch {
 	case strings.HasPrefix(target, AccountPrefix):
 		return "account"
-	case strings.HasPrefix(target, "gs://"):
+	case strings.HasPrefix(target, ObjectPrefix):
 		return "file"
 	default:
 		return "document of " + steps[max(0, len(steps)-2)]

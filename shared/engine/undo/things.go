@@ -25,9 +25,9 @@ func (r Record) Target(bucket string) string {
 	case r.Write != nil:
 		return r.Write.Path
 	case r.Object != nil:
-		return "gs://" + bucket + "/" + r.Object.Name
+		return report.ObjectTarget(bucket, r.Object.Name)
 	case r.Account != nil:
-		return report.AccountPrefix + r.Account.UID
+		return report.AccountTarget(r.Account.UID)
 	}
 	return r.Item
 }

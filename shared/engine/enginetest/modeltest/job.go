@@ -187,7 +187,7 @@ func (r *round) runResumed() {
 		for _, kept := range record.State.Keep {
 			paths = append(paths, kept.Path)
 		}
-		err := errors.Join(record.Err, r.restorer.Resume(r.t.Context(), record.Job), r.restorer.Unkeep(r.t.Context(), record.Job, paths...))
+		err := errors.Join(record.Err, r.restorer.Resume(r.t.Context(), record.Job), r.restorer.Unkeep(r.t.Context(), paths...))
 		if err != nil {
 			r.t.Fatal(err)
 		}

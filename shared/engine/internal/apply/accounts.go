@@ -74,7 +74,7 @@ func (a *Applier) deleteAccounts(ctx context.Context, all []*decide.Item) {
 			places[item.UID] = len(records)
 		}
 	}
-	next, todo := a.nextOf(due)
+	todo := a.todoAfter(due)
 	entry, err := a.open(ctx, records, todo)
 	if err != nil {
 		fail(all, err)
@@ -95,7 +95,7 @@ func (a *Applier) deleteAccounts(ctx context.Context, all []*decide.Item) {
 		fail(all, err)
 	}
 	a.nameMissing(ctx, sent)
-	if done := a.doNextOf(ctx, sent, next); !todo.Empty() && (done || err != nil) { // nothing was sent, so nothing follows
+	if !todo.Empty() && a.doAfter(ctx, sent) {
 		a.Log.Over(entry.Todo())
 	}
 }
@@ -145,7 +145,7 @@ func (a *Applier) firstLook(ctx context.Context, all []*decide.Item) (due []*dec
 		switch {
 		case rule != nil && (item.Seen == nil || rule.Judge(*item.Seen, a.Run).Kind == ""):
 		case rule == nil && madeAgain(item):
-			a.Skip(ctx, decide.NameOf(*item.Then), keptMadeAgain)
+			a.KeepNamed(ctx, a.TargetOf(*item.Then), keptMadeAgain)
 		default:
 			due = append(due, item)
 		}
@@ -193,34 +193,33 @@ func (a *Applier) stillDue(ctx context.Context, all []*decide.Item) (due []*deci
 	return due, err
 }
 
-// nextOf returns the documents to judge once accounts are gone, and the Todo by which a later run does it if this one cannot.
-func (a *Applier) nextOf(all []*decide.Item) (next []*decide.Item, todo runlog.Todo) {
+// todoAfter returns the Todo by which a later run judges what follows accounts that are gone, if this one cannot.
+func (a *Applier) todoAfter(all []*decide.Item) (todo runlog.Todo) {
 	rule := all[0].Account
 	if rule == nil || rule.Next == nil {
-		return nil, todo
+		return todo
 	}
 	changes := make([]cleanup.Change, len(all))
 	for i, item := range all {
 		changes[i].Next = rule.Next(item.UID)
-		next = append(next, itemsOf(item, changes[i].Next)...)
 	}
-	return next, a.todoOf(next[0].Rule, changes)
+	return a.todoOf(nil, changes)
 }
 
-// doNextOf does what follows accounts that are gone. It reports whether that is all there is to do.
-func (a *Applier) doNextOf(ctx context.Context, gone, next []*decide.Item) (whole bool) {
-	next = slices.DeleteFunc(next, func(item *decide.Item) bool { return !slices.Contains(gone, item.Of) })
-	a.doDocuments(ctx, next)
-	whole = true
-	for _, item := range gone {
-		_, err := a.resultOf(ctx, item, childrenOf(item, next))
+// doAfter does what follows accounts whose deletion was sent. It reports whether that is all there is to do.
+func (a *Applier) doAfter(ctx context.Context, sent []*decide.Item) (whole bool) {
+	next := make([][]*decide.Item, len(sent))
+	for i, item := range sent {
+		next[i] = itemsOf(item, item.Account.Next(item.UID))
+	}
+	whole = a.doNext(ctx, sent, next) == nil
+	for _, item := range sent {
 		var kept *decide.KeptError
-		if errors.As(err, &kept) { // which the planner could not see yet: the account is gone all the same
-			a.Skip(ctx, "what goes with "+decide.AccountTarget(item.UID), kept.Reason)
-			whole, err = false, nil
+		if errors.As(item.Err, &kept) { // which the planner could not see yet: the account is gone all the same
+			a.KeepNamed(ctx, "what goes with "+decide.AccountTarget(item.UID), kept.Reason)
+			item.Err = nil
 		}
-		item.Begun = item.Begun || errors.Is(err, cleanup.ErrOutOfTime)
-		item.Err = cmp.Or(item.Err, err)
+		item.Begun = item.Begun || errors.Is(item.Err, cleanup.ErrOutOfTime)
 		whole = whole && item.Err == nil
 	}
 	return whole

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -19,7 +18,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -41,57 +39,43 @@ const (
 	maxChildGroups = 4
 )
 
-// Time says when to end.
-type Time interface {
-	Now() time.Time   // by the wall clock
-	CheckTime() error // [cleanup.ErrOutOfTime] when nothing more may be begun
-}
-
 // Applier applies the plan of one call.
 type Applier struct {
 	*decide.Decider
-	Time      Time
 	Documents documents.Writer
 	Own       documents.Writer // for the run's own documents, of which the log does not tell
 	Objects   objects.Writer   // of no use in a function that does not use Storage
 	Accounts  accounts.Writer  // of no use in a function that does not use Authentication
-	Tasks     tasks.Writer     // of no use in a function that does not use Cloud Tasks
+	Tasks     *tasks.Client    // of no use in a function that does not use Cloud Tasks
 	Log       *runlog.Log      // what its commits leave
 
 	gathered gathered
 	named    namedByDocuments
 	apart    atomic.Int64 // tasks so far that are due one after the other
 
-	mu     sync.Mutex            // guards what follows, and the errors of what leads to objects
-	sizes  map[string]*groupSize // by rule
-	undone []documents.Ref       // items that something became of, but not what was planned
+	mu    sync.Mutex            // guards what follows, and the errors of what leads to objects
+	sizes map[string]*groupSize // by rule
 }
 
-// New returns an applier, which needs something to write with.
-func New(d *decide.Decider, t Time, l *runlog.Log) *Applier {
-	return &Applier{Decider: d, Time: t, Log: l, sizes: map[string]*groupSize{}}
-}
-
-// Undone returns the items that were left undone, because something failed or because they changed meanwhile: the first 1000 of
-// them, without those that are gone.
-func (a *Applier) Undone() []documents.Ref { return a.undone }
-
-// maxUndone is how many of these a run remembers.
+// maxUndone is how many items that were left undone a run remembers.
 const maxUndone = 1000
 
 // Apply does the items of a plan in order, many at a time, until all are done or time is up. It returns the index of the first
-// one that was left for lack of time, len(items) if none was. Failures are counted and do not stop it.
-func (a *Applier) Apply(ctx context.Context, items []*decide.Item) (unfinished int) {
+// one that was left for lack of time, len(items) if none was, and the documents that were left undone, because something failed or
+// because they changed meanwhile: the first 1000 of them, without those that are gone. Failures are counted and do not stop it.
+func (a *Applier) Apply(ctx context.Context, items []*decide.Item) (unfinished int, undone []documents.Ref) {
 	underWay, batches := semaphore.NewWeighted(maxWeight), sync.WaitGroup{}
 	begun := 0
 	for begun < len(items) {
-		batch, weight := together(items[begun:])
+		batch, weight := a.together(items[begun:])
 		if err := underWay.Acquire(ctx, weight); err != nil || a.Time.CheckTime() != nil {
 			break
 		}
 		batches.Go(func() {
 			defer underWay.Release(weight)
-			a.Doing(recordsOf(batch))
+			for _, item := range batch {
+				a.Doing(item.Planned)
+			}
 			a.do(ctx, batch)
 			for _, item := range batch {
 				a.count(ctx, item)
@@ -100,35 +84,53 @@ func (a *Applier) Apply(ctx context.Context, items []*decide.Item) (unfinished i
 		begun += len(batch)
 	}
 	batches.Wait()
+	unfinished = begun
 	for i, item := range items[:begun] {
 		if item.Left {
-			return i
+			unfinished = min(unfinished, i)
+		}
+		if item.Err != nil && item.Rule != nil && !item.Gone && len(undone) < maxUndone {
+			undone = append(undone, item.Ref)
 		}
 	}
-	return begun
+	return unfinished, undone
 }
 
-// mostTogether returns how many items like one are done together.
-func mostTogether(item *decide.Item) int {
+// way is how items that are alike are done.
+type way struct {
+	most   int   // how many together
+	weight int64 // of several
+	do     func(context.Context, []*decide.Item)
+}
+
+func (a *Applier) wayOf(item *decide.Item) way {
 	switch then := item.Then; {
+	case item.Rule != nil && item.Rule.DeletesAlone():
+		return way{item.Rule.Together(), deleteWeight, a.changeDocuments}
 	case item.Rule != nil:
-		return item.Rule.Together()
+		return way{item.Rule.Together(), batchWeight, a.changeDocuments}
+	case item.Object != nil:
+		return way{MaxObjects, deleteWeight, a.deleteObjects}
 	case item.Account != nil:
-		return maxAccounts
-	case then != nil && then.Account != "":
-		return cleanup.MaxRoom // those of a commit go with one call
-	case then != nil && then.Object.Folder:
-		return maxFolders
-	case item.Object != nil, then != nil:
-		return MaxObjects
+		return way{maxAccounts, batchWeight, a.deleteAccounts}
+	case then == nil:
+		return way{1, 1, a.finish}
+	case then.Task != nil:
+		return way{1, 1, a.enqueue}
+	case then.Account != "":
+		return way{cleanup.MaxRoom, batchWeight, a.deleteAccounts} // those of a commit go with one call
+	case then.Object.Folder:
+		return way{maxFolders, batchWeight, a.deleteFollowing}
+	default:
+		return way{MaxObjects, batchWeight, a.deleteFollowing}
 	}
-	return 1
 }
 
 // together returns those of the first items that are done together, and what they weigh.
-func together(items []*decide.Item) (batch []*decide.Item, weight int64) {
+func (a *Applier) together(items []*decide.Item) (batch []*decide.Item, weight int64) {
 	first, n, absent := items[0], 0, map[documents.Ref]bool{}
-	for n < min(len(items), mostTogether(first)) && (n == 0 || first.Alike(items[n])) {
+	way := a.wayOf(first)
+	for n < min(len(items), way.most) && (n == 0 || first.Alike(items[n])) {
 		if o := items[n].Object; o != nil && len(o.Absent) > 0 {
 			if absent[o.Absent[0]] = true; len(absent) > maxAbsent {
 				break
@@ -136,14 +138,10 @@ func together(items []*decide.Item) (batch []*decide.Item, weight int64) {
 		}
 		n++
 	}
-	switch {
-	case first.Object != nil, first.Rule != nil && first.Rule.DeletesAlone():
-		weight = deleteWeight
-	case first.Rule != nil && first.Rule.Together() == 1:
+	switch weight = way.weight; {
+	case first.Rule != nil && way.most == 1:
 		weight = largeWeight
-	case n > 1:
-		weight = batchWeight
-	default:
+	case n == 1 && weight == batchWeight:
 		weight = 1
 	}
 	return items[:n], weight
@@ -151,24 +149,10 @@ func together(items []*decide.Item) (batch []*decide.Item, weight int64) {
 
 // do does items that are alike. What became of each is in its Err; a panic is the failure of all.
 func (a *Applier) do(ctx context.Context, batch []*decide.Item) {
-	err := guard.Call(func() error {
-		switch first := batch[0]; {
-		case first.Rule != nil:
-			a.changeDocuments(ctx, batch)
-		case first.Object != nil:
-			a.deleteObjects(ctx, batch)
-		case first.Account != nil, first.Then != nil && first.Then.Account != "":
-			a.deleteAccounts(ctx, batch)
-		case first.Then != nil && first.Then.Task != nil:
-			first.Err = a.enqueue(ctx, *first.Then)
-		case first.Then != nil:
-			a.deleteFollowing(ctx, batch)
-		default:
-			first.Err = a.finish(ctx, first)
-		}
+	if err := guard.Call(func() error {
+		a.wayOf(batch[0]).do(ctx, batch)
 		return nil
-	})
-	if err != nil {
+	}); err != nil {
 		fail(batch, err)
 	}
 }
@@ -179,7 +163,7 @@ func (a *Applier) doAll(ctx context.Context, atOnce int, items []*decide.Item) {
 next:
 	for _, item := range items {
 		for i, b := range batches {
-			if b[0].Alike(item) && len(b) < mostTogether(item) {
+			if b[0].Alike(item) && len(b) < a.wayOf(item).most {
 				batches[i] = append(b, item)
 				continue next
 			}
@@ -192,15 +176,6 @@ next:
 	})
 }
 
-// recordsOf returns what the log says of items.
-func recordsOf(items []*decide.Item) []undo.Record {
-	records := make([]undo.Record, len(items))
-	for i, item := range items {
-		records[i] = item.Record()
-	}
-	return records
-}
-
 // fail gives items the same error.
 func fail(items []*decide.Item, err error) {
 	for _, item := range items {
@@ -211,61 +186,48 @@ func fail(items []*decide.Item, err error) {
 // count counts and logs what became of an item of the plan. One that is left for lack of time the next run judges again.
 func (a *Applier) count(ctx context.Context, item *decide.Item) {
 	told, err := a.Done(item.Target), item.Err
-	if err != nil && item.Rule != nil && !item.Gone {
-		a.leaveUndone(item.Ref)
-	}
 	if err != nil && (errors.Is(err, cleanup.ErrOutOfTime) || ctx.Err() != nil) {
 		if item.Left = true; item.Begun || item.Partly {
-			a.Counted(item.Kind, func(c *report.Counts) { c.Begun++ })
+			a.Counted(item.Action, func(c *report.Counts) { c.Begun++ })
 		}
 		return
 	}
 	var held *objects.HeldError
 	var kept *decide.KeptError
 	var invalid *decide.InvalidError
-	level, how, keeps := slog.LevelInfo, "", ""
+	level, says := slog.LevelInfo, ""
+	done := func(how string) { says = report.Phrase(item.Action, item.Target) + ": " + how }
+	keep := func(reason, because string) {
+		a.Keep(reason, 1)
+		says = tell.Kept(item.Target, because)
+	}
 	switch {
 	case err == nil:
-		if a.Counted(item.Kind, func(c *report.Counts) { c.Done++ }); !told {
-			how = "done"
+		if a.Counted(item.Action, func(c *report.Counts) { c.Done++ }); !told {
+			done("done")
 		}
 	case errors.As(err, &invalid):
-		keeps = invalid.Reason
-		a.Keep(invalid.Reason, 1)
+		keep(invalid.Reason, invalid.Reason)
 	case errors.Is(err, documents.ErrChanged):
-		keeps = "it changed since it was judged"
-		a.Counted(item.Kind, func(c *report.Counts) { c.Changed++ })
+		says = tell.Kept(item.Target, "it changed since it was judged")
+		a.Counted(item.Action, func(c *report.Counts) { c.Changed++ })
 	case errors.As(err, &held):
-		keeps = held.Reason
-		a.Keep(held.Reason, 1)
+		keep(held.Reason, held.Reason)
 	case errors.As(err, &kept):
-		keeps = kept.Error()
-		a.Keep(kept.Reason, 1)
+		keep(kept.Reason, kept.Error())
 	case errors.Is(err, errLater):
-		how = "not done yet, a later run continues it"
+		done("not done yet, a later run continues it")
 	default:
-		a.Counted(item.Kind, func(c *report.Counts) { c.Failed++ })
-		a.Fail(ctx, item.Target, item.Kind, err)
+		a.Counted(item.Action, func(c *report.Counts) { c.Failed++ })
+		a.Fail(ctx, item.Target, item.Action, err)
 	}
 	if errors.Is(err, errHalfDone) {
-		level, how, keeps = slog.LevelWarn, a.halfDone(err), ""
+		level = slog.LevelWarn
+		done(a.halfDone(err))
 	}
-	message := report.Phrase(item.Kind, item.Target) + ": " + how
-	if keeps != "" {
-		message = tell.Kept(item.Target, keeps)
-	}
-	if how+keeps != "" {
-		a.Logger.Log(ctx, level, message,
-			slog.String("target", item.Target), slog.String("action", item.Kind), slog.String("reason", item.Reason))
-	}
-}
-
-// leaveUndone notes an item for [Applier.Undone].
-func (a *Applier) leaveUndone(item documents.Ref) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.undone) < maxUndone {
-		a.undone = append(a.undone, item)
+	if says != "" {
+		a.Logger.Log(ctx, level, says,
+			slog.String("target", item.Target), slog.String("action", item.Action), slog.String("reason", item.Reason))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/guard"
 )
 
 // What a run deletes or changes is saved for undo, in its log: documents in the commit that deletes or changes them, objects and
@@ -33,8 +34,11 @@ type commit struct {
 	opened documents.Ref // the Todo that it left; zero: none
 }
 
-// commit judges documents once more and writes their changes, all in one transaction.
-func (a *Applier) commit(ctx context.Context, group []*decide.Item) (*commit, error) {
+// commit judges documents once more and writes their changes, all in one transaction. A panic is an error. Of one that failed, nothing
+// is known but how much it held, if that was too much.
+func (a *Applier) commit(ctx context.Context, group []*decide.Item) (c *commit, err error) {
+	c = &commit{}
+	defer guard.Recover(&err)
 	room := cleanup.MaxRoom
 	for _, item := range group {
 		room = min(room, item.RoomLeft())
@@ -57,12 +61,12 @@ func (a *Applier) commit(ctx context.Context, group []*decide.Item) (*commit, er
 		c.todo = a.todoOf(group[0].Rule, changes)
 		return src, c, err
 	}
-	c, err := a.send(ctx, len(group) > 1, group, try)
-	if err != nil { // nothing is known but how much it held, if that was too much
-		c = &commit{}
-		if tooMuch, is := errors.AsType[*documents.TooMuchError](err); is {
-			c.bytes = tooMuch.Bytes
-		}
+	sent, err := a.send(ctx, len(group) > 1, group, try)
+	if err == nil {
+		return sent, nil
+	}
+	if tooMuch, is := errors.AsType[*documents.TooMuchError](err); is {
+		c.bytes = tooMuch.Bytes
 	}
 	return c, err
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
-	"github.com/firesweep/firesweep/shared/guard"
 )
 
 // maxIdle is how often in a row an item may be judged again without a commit. A rule that needs more would never end.
@@ -35,7 +34,7 @@ func (a *Applier) changeDocuments(ctx context.Context, group []*decide.Item) {
 			stack = append(stack, group[n:])
 			group = group[:n]
 		}
-		c, err := a.commitSafely(ctx, group)
+		c, err := a.commit(ctx, group)
 		known(c)
 		if err != nil {
 			switch {
@@ -73,16 +72,6 @@ func (a *Applier) changeDocuments(ctx context.Context, group []*decide.Item) {
 	}
 }
 
-// commitSafely is [Applier.commit]; a panic is an error.
-func (a *Applier) commitSafely(ctx context.Context, group []*decide.Item) (c *commit, err error) {
-	c = &commit{}
-	err = guard.Call(func() (err error) {
-		c, err = a.commit(ctx, group)
-		return err
-	})
-	return c, err
-}
-
 // firstGroup is how many items share the first commit of a rule at most.
 const firstGroup = 25
 
@@ -96,7 +85,6 @@ const (
 // groupSize is how many items of a rule share a commit: fewer if they are large or much belongs to each, more while they are
 // small. No other commit begins until the first has shown that.
 type groupSize struct {
-	first sync.Mutex // held by the first commit
 	mu    sync.Mutex
 	known bool
 	most  int
@@ -106,6 +94,9 @@ type groupSize struct {
 func (a *Applier) sizeOf(rule cleanup.AnyRule) *groupSize {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.sizes == nil {
+		a.sizes = map[string]*groupSize{}
+	}
 	if a.sizes[rule.Named()] == nil {
 		a.sizes[rule.Named()] = &groupSize{most: min(firstGroup, rule.Together()), limit: rule.Together()}
 	}
@@ -113,34 +104,37 @@ func (a *Applier) sizeOf(rule cleanup.AnyRule) *groupSize {
 }
 
 // begin returns how many of n items the next commit should have, and the function to call with its result.
-func (s *groupSize) begin(n int) (size int, known func(*commit)) {
-	s.first.Lock()
+func (s *groupSize) begin(n int) (size int, result func(*commit)) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	unlock := func() {}
-	if s.known {
-		s.first.Unlock()
-	} else {
-		unlock = s.first.Unlock
-	}
 	size = min(n, s.most)
+	if !s.known { // others wait for it
+		return size, func(c *commit) {
+			defer s.mu.Unlock()
+			s.learn(size, c)
+		}
+	}
+	defer s.mu.Unlock()
 	return size, func(c *commit) {
-		defer unlock()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		cut := slices.ContainsFunc(c.outcomes, func(o decide.Outcome) bool { return o.Apart })
-		switch whole := len(c.outcomes) == size && size == s.most; {
-		case cut && size > 1:
-			s.most = min(s.most, size/2)
-		case c.bytes > maxTogether && size > 1:
-			s.most = max(1, min(s.most, size*muchBefore/c.bytes))
-		case whole && 2*c.sent <= cleanup.MaxRoom && 2*c.bytes <= muchBefore: // there is room for as many again
-			s.most = min(2*s.most, s.limit)
-		case whole && c.sent*(size+1)/size <= cleanup.MaxRoom && c.bytes*(size+1)/size <= muchBefore: // or for one more like them
-			s.most = min(s.most+1, s.limit)
-		}
-		s.known = s.known || !cut || size == 1
+		s.learn(size, c)
 	}
+}
+
+// learn has the next commits be of more items, or of fewer, than one of a size.
+func (s *groupSize) learn(size int, c *commit) {
+	cut := slices.ContainsFunc(c.outcomes, func(o decide.Outcome) bool { return o.Apart })
+	switch whole := len(c.outcomes) == size && size == s.most; {
+	case cut && size > 1:
+		s.most = min(s.most, size/2)
+	case c.bytes > maxTogether && size > 1:
+		s.most = max(1, min(s.most, size*muchBefore/c.bytes))
+	case whole && 2*c.sent <= cleanup.MaxRoom && 2*c.bytes <= muchBefore: // there is room for as many again
+		s.most = min(2*s.most, s.limit)
+	case whole && c.sent*(size+1)/size <= cleanup.MaxRoom && c.bytes*(size+1)/size <= muchBefore: // or for one more like them
+		s.most = min(s.most+1, s.limit)
+	}
+	s.known = s.known || !cut || size == 1
 }
 
 // divisible reports whether a commit of fewer items of a rule may succeed: what Firestore refuses or denies may concern one item
@@ -215,49 +209,28 @@ func itemsOf(of *decide.Item, next []cleanup.Item) []*decide.Item {
 	return items
 }
 
-// doNext does the documents that follow from those of a group, and says why some are left to do. Of one that is judged again
-// after them, a failure does not stop the others as long as some succeed: it is the item's in the end.
-func (a *Applier) doNext(ctx context.Context, group []*decide.Item, c *commit) (left error) {
-	var all []*decide.Item
-	for i, o := range c.outcomes {
-		if o.Written {
-			all = append(all, itemsOf(group[i], o.Change.Next)...)
-		}
-	}
-	a.doDocuments(ctx, all)
-	for i, item := range group {
-		children := childrenOf(item, all)
-		done, err := a.resultOf(ctx, item, children)
-		item.Partly = item.Partly || slices.ContainsFunc(children, func(c *decide.Item) bool { return c.Begun || c.Partly })
-		if done > 0 {
-			item.Idle = 0
-		}
-		halfDone := slices.ContainsFunc(children, func(c *decide.Item) bool { return c.Begun && c.Err != nil })
-		if err != nil && (!c.outcomes[i].Change.Again || done == 0 || halfDone || errors.Is(err, cleanup.ErrOutOfTime)) {
-			item.Err, left = cmp.Or(item.Err, stays(item, err)), cmp.Or(left, err)
-		}
-	}
-	return left
-}
-
-// childrenOf returns those of some items that follow from one.
-func childrenOf(of *decide.Item, all []*decide.Item) (children []*decide.Item) {
-	for _, item := range all {
-		if item.Of == of {
-			children = append(children, item)
-		}
-	}
-	return children
-}
-
-// doDocuments does documents that follow from others, those of one rule together.
-func (a *Applier) doDocuments(ctx context.Context, all []*decide.Item) {
+// doNext does the documents that follow from each of some items, those of one rule together, and says why some are left to do. Of an
+// item that is judged again after them, a failure does not stop the others as long as some succeed: it is the item's in the end.
+func (a *Applier) doNext(ctx context.Context, of []*decide.Item, next [][]*decide.Item) (left error) {
+	all := slices.Concat(next...)
 	a.doAll(ctx, maxChildGroups, all)
 	for _, item := range all {
 		if errors.Is(item.Err, errHalfDone) {
 			a.Notice(ctx, item.Target, cleanup.Notice{Message: item.Target + ": " + a.halfDone(item.Err)})
 		}
 	}
+	for i, item := range of {
+		done, err := a.resultOf(ctx, item, next[i])
+		item.Partly = item.Partly || slices.ContainsFunc(next[i], func(c *decide.Item) bool { return c.Begun || c.Partly })
+		if done > 0 {
+			item.Idle = 0
+		}
+		halfDone := slices.ContainsFunc(next[i], func(c *decide.Item) bool { return c.Begun && c.Err != nil })
+		if err != nil && (!item.Again || done == 0 || halfDone || errors.Is(err, cleanup.ErrOutOfTime)) {
+			item.Err, left = cmp.Or(item.Err, stays(item, err)), cmp.Or(left, err)
+		}
+	}
+	return left
 }
 
 // maxFailedNamed is how many failures of what follows from one item the log names; all are counted.

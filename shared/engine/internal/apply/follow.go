@@ -15,77 +15,79 @@ import (
 // maxNotices is how many warnings about one item a commit logs.
 const maxNotices = 20
 
-// follow does what follows a commit: what is outside of Firestore, then documents. What fails is its item's failure; where
-// nothing but the commit's Todo remembers it, that stays for the next run.
+// follow does what follows a commit. What fails is its item's failure; where nothing but the commit's Todo remembers it, that stays
+// for the next run.
 func (a *Applier) follow(ctx context.Context, group []*decide.Item, c *commit) {
-	var all []*decide.Item
-	for i, o := range c.outcomes {
-		if item := group[i]; o.Written && item.Kind == "" {
-			item.Kind, item.Reason = o.Decision.Kind, o.Decision.Reason
-		}
-		for _, then := range o.Change.Then {
-			if o.Written {
-				all = append(all, &decide.Item{Then: &then, UID: then.Account, Of: group[i], At: c.at})
-			}
-		}
-	}
-	left := a.followUp(ctx, all)
+	var written, then []*decide.Item
+	var next [][]*decide.Item
 	for i, o := range c.outcomes {
 		item := group[i]
 		if !o.Written {
 			continue
 		}
-		if errors.Is(left, cleanup.ErrOutOfTime) {
-			item.Err = cmp.Or(item.Err, cleanup.ErrOutOfTime)
+		if item.Action == "" {
+			item.Action, item.Reason = o.Decision.Kind, o.Decision.Reason
 		}
+		item.Again = o.Change.Again
 		for _, reason := range o.Change.Kept {
 			a.Keep(reason, 1)
 		}
 		for _, n := range o.Change.Notices[:min(len(o.Change.Notices), maxNotices)] {
 			a.Notice(ctx, item.Target, n)
 		}
+		for _, f := range o.Change.Then {
+			then = append(then, &decide.Item{Then: &f, UID: f.Account, Of: item, At: c.at})
+		}
+		written, next = append(written, item), append(next, itemsOf(item, o.Change.Next))
 	}
-	if left == nil {
-		left = a.doNext(ctx, group, c)
-	}
-	if left == nil && c.opened != (documents.Ref{}) {
+	if left := a.doRest(ctx, written, then, next); left == nil && c.opened != (documents.Ref{}) {
 		a.Log.Over(c.opened)
 	}
 }
 
-// doThen does what follows outside of Firestore, but for what the job keeps since the commit, which would have kept the item.
-func (a *Applier) doThen(ctx context.Context, all []*decide.Item) {
+// doRest does what follows from some items: what is outside of Firestore, and once that is done the documents of each. An error says
+// why some of it is left, so that their Todo has to stay.
+func (a *Applier) doRest(ctx context.Context, of, then []*decide.Item, next [][]*decide.Item) (left error) {
+	if left = a.doThen(ctx, then); left == nil {
+		return a.doNext(ctx, of, next)
+	}
+	if errors.Is(left, cleanup.ErrOutOfTime) {
+		for _, item := range of {
+			item.Err = cmp.Or(item.Err, cleanup.ErrOutOfTime)
+		}
+	}
+	return left
+}
+
+// doThen does what follows outside of Firestore, but for what the job keeps since the commit, which would have kept the item. It
+// commits the documents to write after that. An error says why something is left to do that documents of the application do not
+// record.
+func (a *Applier) doThen(ctx context.Context, all []*decide.Item) (left error) {
 	var due []*decide.Item
 	for _, item := range all {
 		if kept := a.FollowsKept(*item.Then); kept != nil {
-			a.Skip(ctx, decide.NameOf(*item.Then), kept.Reason)
+			a.KeepNamed(ctx, a.TargetOf(*item.Then), kept.Reason)
 			item.Err = kept
 			continue
 		}
 		due = append(due, item)
 	}
 	a.doAll(ctx, maxFollowUps, due)
-}
-
-// followUp does what follows one commit outside of Firestore, and commits the documents to write after that. An error says why
-// what only a Todo remembers is left to do.
-func (a *Applier) followUp(ctx context.Context, all []*decide.Item) error {
-	a.doThen(ctx, all)
 	var then commit
 	var of []*decide.Item // whose writes these are
 	write := func(item *decide.Item, writes []documents.Write) {
 		of, then.writes = append(of, item.Of), append(then.writes, writes...)
 		then.outcomes = append(then.outcomes, decide.Outcome{Written: true, Change: cleanup.Change{Writes: writes}})
 	}
-	var left, stays error
+	var stays error
 	for _, item := range all {
 		recorded := item.Then.Recorded
 		switch {
-		case mustStay(item.Err): // it is left to do until Cloud Storage lets the object go, or somebody takes it off the list
-			stays = item.Err
 		case item.Err == nil && recorded != nil:
 			write(item, recorded.Done)
 		case item.Err == nil:
+		case mustStay(item.Err): // it is left to do until Cloud Storage lets the object go, or somebody takes it off the list
+			stays = item.Err
 		case errors.Is(item.Err, cleanup.ErrOutOfTime), ctx.Err() != nil:
 			return cleanup.ErrOutOfTime
 		case recorded != nil && recorded.Kept != "":
@@ -101,19 +103,19 @@ func (a *Applier) followUp(ctx context.Context, all []*decide.Item) error {
 			left = cmp.Or(left, item.Err)
 		}
 	}
-	if left = cmp.Or(left, stays); left != nil || len(then.writes) == 0 {
-		return left
-	}
-	_, err := a.send(ctx, false, of, func(_ context.Context, tx *documents.Transaction) (*decide.Source, *commit, error) {
-		c := then
-		return a.In(tx, 0), &c, nil
-	})
-	for _, item := range all {
-		if err != nil {
-			item.Of.Err = cmp.Or(item.Of.Err, err)
+	if len(then.writes) > 0 {
+		_, err := a.send(ctx, false, of, func(_ context.Context, tx *documents.Transaction) (*decide.Source, *commit, error) {
+			c := then
+			return a.In(tx, 0), &c, nil
+		})
+		for _, item := range of {
+			if err != nil {
+				item.Err = cmp.Or(item.Err, err)
+			}
 		}
+		left = cmp.Or(left, err)
 	}
-	return err
+	return cmp.Or(left, stays)
 }
 
 // NowHeader is the now of the run that handed a worker's task over. Cloud Tasks ignores or replaces headers that Google uses
@@ -121,24 +123,17 @@ func (a *Applier) followUp(ctx context.Context, all []*decide.Item) error {
 const NowHeader = "Firesweep-Now"
 
 // enqueue hands over a task, if there is time. The worker's now is this run's.
-func (a *Applier) enqueue(ctx context.Context, f cleanup.FollowUp) error {
-	if err := a.Time.CheckTime(); err != nil {
-		return err
+func (a *Applier) enqueue(ctx context.Context, one []*decide.Item) {
+	f := one[0].Then
+	if one[0].Err = a.Time.CheckTime(); one[0].Err != nil {
+		return
 	}
 	t := *f.Task
 	if f.Apart > 0 {
 		t.NotBefore = a.Run.Started.Add(time.Duration(a.apart.Add(1)-1) * f.Apart)
 	}
 	t.Headers = map[string]string{NowHeader: a.Report.Now.Format(time.RFC3339Nano)}
-	return a.Tasks.Enqueue(ctx, t)
-}
-
-// worse returns the first failure; that something must stay counts less.
-func worse(a, b error) error {
-	if a == nil || b != nil && mustStay(a) {
-		return b
-	}
-	return a
+	one[0].Err = a.Tasks.Enqueue(ctx, t)
 }
 
 // mustStay reports whether something stays because Cloud Storage refuses to delete it, or because the job keeps it.

@@ -14,6 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/flow"
@@ -96,7 +97,8 @@ func (a *Applier) deleteObjects(ctx context.Context, all []*decide.Item) {
 // deleteStillDue looks up again the documents whose absence is the reason, and deletes the objects whose documents are still
 // absent. An error says why none was sent.
 func (a *Applier) deleteStillDue(ctx context.Context, all []*decide.Item) error {
-	objects, err := a.Objects.Reserve(ctx, len(all))
+	objects := a.Objects
+	err := objects.Wait(ctx, len(all))
 	if err != nil {
 		return err
 	}
@@ -246,7 +248,7 @@ func (a *Applier) objectsOf(ctx context.Context, o cleanup.ObjectDeletion) iter.
 // led returns the object to which an item leads, unless its attributes keep it.
 func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []*decide.Item {
 	if reason := decide.KeepsObject(by.Then.Object, o, by.At); reason != "" {
-		a.Skip(ctx, "object "+o.Name, reason)
+		a.KeepNamed(ctx, report.ObjectTarget(a.Report.Bucket, o.Name), reason)
 		return nil
 	}
 	if !a.mayDelete(by) {
@@ -272,12 +274,14 @@ func (a *Applier) mayDelete(by *decide.Item) bool {
 	return *by.Most >= 0
 }
 
-// failed notes the failure of items to which objects belong, if it is one.
+// failed notes the failure of items to which objects belong, if it is one: of several the first, and one that must stay counts less.
 func (a *Applier) failed(all []*decide.Item, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, item := range all {
-		item.Err = worse(item.Err, err)
+		if item.Err == nil || err != nil && mustStay(item.Err) {
+			item.Err = err
+		}
 	}
 }
 
@@ -302,7 +306,7 @@ func (a *Applier) deleteLed(ctx context.Context, all []*decide.Item) error {
 			var held *objects.HeldError
 			switch {
 			case errors.As(err, &held):
-				a.Skip(ctx, "object "+o.Object.Name, held.Reason)
+				a.KeepNamed(ctx, report.ObjectTarget(a.Report.Bucket, o.Object.Name), held.Reason)
 			case errors.Is(err, errBack):
 				a.KeepRestored(ctx, by)
 				err = nil

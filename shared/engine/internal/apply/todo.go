@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -47,7 +46,11 @@ func joins(f, other cleanup.FollowUp) bool {
 }
 
 // finish does what an earlier run left to do.
-func (a *Applier) finish(ctx context.Context, item *decide.Item) error {
+func (a *Applier) finish(ctx context.Context, one []*decide.Item) {
+	one[0].Err = a.finishTodo(ctx, one[0])
+}
+
+func (a *Applier) finishTodo(ctx context.Context, item *decide.Item) error {
 	d, found, err := a.Documents.Get(ctx, item.Ref.Path())
 	switch {
 	case err != nil:
@@ -65,23 +68,16 @@ func (a *Applier) finish(ctx context.Context, item *decide.Item) error {
 	for _, f := range then {
 		f.Most = item.Most
 	}
-	a.doThen(ctx, then)
-	for _, f := range then {
-		err = worse(err, f.Err)
-	}
-	if err == nil || mustStay(err) {
-		a.doDocuments(ctx, next)
-		_, failed := a.resultOf(ctx, item, next)
-		err = cmp.Or(failed, err)
-	}
-	switch {
-	case err == nil:
+	switch left := a.doRest(ctx, []*decide.Item{item}, then, [][]*decide.Item{next}); {
+	case left == nil:
 		a.Log.Over(item.Ref)
-	case mustStay(err): // which is counted, and no failure
+		return nil
+	case mustStay(left): // which is counted, and no failure
 		return errLater
-	case errors.Is(err, cleanup.ErrOutOfTime), ctx.Err() != nil:
+	case errors.Is(left, cleanup.ErrOutOfTime), ctx.Err() != nil:
 		item.Begun = true
 		return cleanup.ErrOutOfTime
+	default:
+		return left
 	}
-	return err
 }

@@ -20,7 +20,7 @@ func (d *Decider) Approves(i *Item) (named, same bool) {
 	if d.Approved == nil {
 		return true, true
 	}
-	version, named := d.Approved.Items[i.Kind][i.Target]
+	version, named := d.Approved.Items[i.Action][i.Target]
 	return named, version == i.Version
 }
 

@@ -6,14 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/objects"
 )
@@ -21,17 +23,25 @@ import (
 // maxWrites is how many writes one commit holds, unless a single item has more.
 const maxWrites = 400
 
+// Time says when to end.
+type Time interface {
+	Now() time.Time         // by the wall clock
+	CheckTime() error       // [cleanup.ErrOutOfTime] when nothing more may be begun
+	PlanningTimeIsUp() bool // earlier, for planning that took all the time would leave none to apply what was planned, run after run
+}
+
 // Decider is what decisions depend on besides the items.
 type Decider struct {
 	*tell.Teller
+	Time      Time
 	Job       cleanup.Job
 	Run       cleanup.Run
 	Documents documents.Reader
-	Objects   objects.Reader              // of no use in a function that does not use Storage
-	People    accounts.Reader             // of no use in a function that does not use Authentication
-	Saves     bool                        // what the run deletes is saved for undo
-	Approved  *report.Approval            // what the run is restricted to; nil: to nothing
-	keeps     atomic.Pointer[state.Keeps] // what the job keeps because its record lists it
+	Objects   objects.Reader                 // of no use in a function that does not use Storage
+	People    accounts.Reader                // of no use in a function that does not use Authentication
+	Saves     bool                           // what the run deletes is saved for undo
+	Approved  *report.Approval               // what the run is restricted to; nil: to nothing
+	keeps     atomic.Pointer[jobstate.Keeps] // what the job keeps because it is listed
 
 	tenants struct { // what [Decider.noTenants] found out
 		once sync.Once
@@ -66,10 +76,10 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Item)
 	if err := items.Gather(ctx, src, due); err != nil {
 		return nil, asGroup(err)
 	}
-	room := newRoom()
+	together := &commit{written: map[documents.Ref]bool{}}
 	for _, i := range due {
 		d.change(items, i, group[i], &outcomes[i])
-		outcomes[i].place(group[i], len(group) == 1, room)
+		outcomes[i].place(group[i], len(group) == 1, together)
 	}
 	return outcomes, nil
 }
@@ -109,7 +119,7 @@ func (d *Decider) judged(items cleanup.Loaded, i int, w *Item, now documents.Doc
 		o.Err = documents.ErrChanged
 	case judged.Kind != "" && d.KeptBy(w.Ref.Path()) != nil:
 		o.Err = d.KeptBy(w.Ref.Path())
-	case judged.Kind == "" || w.Kind != "" && !w.Again && judged.Kind != w.Kind:
+	case judged.Kind == "" || w.Action != "" && !w.Again && judged.Kind != w.Action:
 		o.Err = documents.ErrChanged
 		if judged.Invalid {
 			o.Invalid, o.Err = judged.Reason, fmt.Errorf("%w, %s", documents.ErrChanged, judged.Reason)
@@ -136,24 +146,16 @@ func (d *Decider) change(items cleanup.Loaded, i int, w *Item, o *Outcome) {
 }
 
 // place says whether the outcome of an item is written by the commit, which it has to itself if it is alone.
-func (o *Outcome) place(w *Item, alone bool, left *room) {
+func (o *Outcome) place(w *Item, alone bool, together *commit) {
 	switch {
 	case o.Err != nil:
-	case empty(o.Change):
+	case len(o.Change.Writes)+len(o.Change.Then)+len(o.Change.Next) == 0:
 		o.Apart = !alone && o.Change.Again && o.Change.From == w.From
-	case left.take(o.Change.Writes):
+	case together.takes(o.Change.Writes):
 		o.Written = true
 	default:
 		o.Postponed = true
 	}
-}
-
-// beyond returns an error if a change of an item goes beyond what the job declares.
-func (d *Decider) beyond(rule cleanup.AnyRule, item documents.Ref, c cleanup.Change) error {
-	if rulesOf(d.Job)[rule.Named()] == nil { // a later run would not know what is left to do of it
-		return fmt.Errorf("%s: rule %s is not among the Rules of %s: this is a bug in the job", item.Path(), rule.Named(), d.Job.Name)
-	}
-	return beyond(rule.Reaches(), rule.Named(), item, c, d.Run.Config)
 }
 
 // InvalidError says why an item is kept that turned out to be none that can be done.
@@ -176,33 +178,22 @@ func asGroup(err error) error {
 	return fmt.Errorf("%w: %w", ErrGroup, err)
 }
 
-// empty reports whether a change writes nothing and leaves nothing to do.
-func empty(c cleanup.Change) bool {
-	return len(c.Writes) == 0 && len(c.Then) == 0 && len(c.Next) == 0
-}
-
-// room is what is left of a commit.
-type room struct {
+// commit is what the items of a group write together.
+type commit struct {
 	writes  int
 	written map[documents.Ref]bool
 }
 
-func newRoom() *room { return &room{written: map[documents.Ref]bool{}} }
-
-// take reserves room for writes if there is enough, and if no other item of the commit writes to the same documents.
-func (r *room) take(writes []documents.Write) bool {
-	if r.writes > 0 && r.writes+len(writes) > maxWrites {
+// takes adds writes if there is room for them, and if no other item of the commit writes to the same documents.
+func (c *commit) takes(writes []documents.Write) bool {
+	same := func(w documents.Write) bool { return c.written[w.Ref] }
+	if c.writes > 0 && c.writes+len(writes) > maxWrites || slices.ContainsFunc(writes, same) {
 		return false
 	}
 	for _, w := range writes {
-		if r.written[w.Ref] {
-			return false
-		}
+		c.written[w.Ref] = true
 	}
-	for _, w := range writes {
-		r.written[w.Ref] = true
-	}
-	r.writes += len(writes)
+	c.writes += len(writes)
 	return true
 }
 
@@ -215,23 +206,20 @@ func (d *Decider) Accounts(
 		decisions[i] = rule.Judge(a, d.Run)
 	}
 	for _, k := range rule.Keepers {
-		byID := map[string]int{} // of accounts that are due
-		var ids []string
+		var ids []string // of accounts that are due
 		for i, a := range found {
 			if decisions[i].Kind != "" {
-				id := k.ID(a.UID)
-				byID[id], ids = i, append(ids, id)
+				ids = append(ids, k.ID(a.UID))
 			}
 		}
 		missing, err := d.Documents.Missing(ctx, k.Collection, ids)
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, id := range missing {
-			delete(byID, id)
-		}
-		for _, i := range byID {
-			decisions[i] = cleanup.Keep(k.Reason)
+		for i, a := range found {
+			if decisions[i].Kind != "" && !slices.Contains(missing, k.ID(a.UID)) {
+				decisions[i] = cleanup.Keep(k.Reason)
+			}
 		}
 		c := lookups[k.Collection]
 		lookups[k.Collection] = cleanup.Count{Exists: c.Exists + len(ids) - len(missing), Missing: c.Missing + len(missing)}

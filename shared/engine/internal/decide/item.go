@@ -15,9 +15,7 @@ import (
 // an earlier run left to do. The plan lists items; to do one may lead to further ones. Items of a plan do not depend on each
 // other.
 type Item struct {
-	Kind   string // what is done, the key under which the report counts it, e.g. "delete report"; empty: as it is judged
-	Target string // what it is done to, e.g. "reports/abc"
-	Reason string // why, for the person who reads the plan
+	report.Planned // its action is empty where it is done as it is judged
 
 	// One of these says what it is; if none does, it is what an earlier run left to do, in the Todo Ref.
 	Rule    cleanup.AnyRule       // judges the document Ref
@@ -30,10 +28,8 @@ type Item struct {
 	Of  *Item     // the item that it follows from; nil of one that is in the plan
 	At  time.Time // of what follows outside of Firestore: when that was decided; what was made later stays
 
-	Version string // tells whether the target is still what it was; empty: it may have changed
-	Preview        // where a preview has worked that out
-	Also    int    // how many actions more it counts as, for MAX_ACTIONS
-	Most    *int   // of what an earlier run left to do: how many objects may still be deleted; nil: any number
+	Also int  // how many actions more it counts as, for MAX_ACTIONS
+	Most *int // of what an earlier run left to do: how many objects may still be deleted; nil: any number
 
 	State
 }
@@ -59,7 +55,7 @@ const FinishKind = "finish interrupted action"
 
 // NewItem returns a document to judge by a rule, which follows from another item unless of is nil.
 func NewItem(of *Item, item cleanup.Item) *Item {
-	return &Item{Of: of, Rule: item.Rule, Ref: item.Ref, Target: item.Ref.Path()}
+	return &Item{Planned: report.Planned{Target: item.Ref.Path()}, Of: of, Rule: item.Rule, Ref: item.Ref}
 }
 
 // Alike reports whether two items can be done together.
@@ -85,12 +81,5 @@ func (i *Item) Record() undo.Record {
 	for i.Rule == nil && i.Of != nil {
 		i = i.Of
 	}
-	return undo.Record{Item: i.Target, Action: i.Kind, Reason: i.Reason}
-}
-
-// Planned is the item as a plan lists it.
-func (i *Item) Planned() report.Planned {
-	return report.Planned{
-		Target: i.Target, Action: i.Kind, Reason: i.Reason, With: i.With, More: i.More, Kept: i.Kept, Version: i.Version,
-	}
+	return undo.Record{Item: i.Target, Action: i.Action, Reason: i.Reason}
 }

@@ -1,48 +1,50 @@
 package decide
 
 import (
+	"strings"
+
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// A job's record lists what the job keeps: single items that an undo brought back, and what an operator says. A run reads the
-// list with its lease, and again while it looks whether it is to stop.
+// A record lists what all jobs keep: single items that an undo brought back, and what an operator says. A run reads the list
+// once it has its lease, and again while it looks whether it is to stop.
 
-// A KeptError says that an item is kept because of something on the job's list.
+// A KeptError says that an item is kept because of something on the list.
 type KeptError struct{ Reason, Target string }
 
 func (e *KeptError) Error() string {
-	return e.Target + " is " + state.KeptListed
+	return e.Target + " is " + jobstate.KeptListed
 }
 
 // With is the error of what it belongs to.
 func (e *KeptError) With() *KeptError {
-	return &KeptError{Reason: state.KeptWithListed, Target: e.Target}
+	return &KeptError{Reason: jobstate.KeptWithListed, Target: e.Target}
 }
 
-// KeepAll has the job keep, from now on, what its record lists.
-func (d *Decider) KeepAll(s state.State) {
+// KeepAll has the job keep, from now on, what is listed.
+func (d *Decider) KeepAll(s jobstate.State) {
 	keeps := s.Keeps()
 	d.keeps.Store(&keeps)
 }
 
-// Listed returns what the job keeps because its record lists it.
-func (d *Decider) Listed() state.Keeps {
+// Listed returns what the job keeps because it is listed.
+func (d *Decider) Listed() jobstate.Keeps {
 	if keeps := d.keeps.Load(); keeps != nil {
 		return *keeps
 	}
-	return state.Keeps{}
+	return jobstate.Keeps{}
 }
 
 // KeptBy returns why an item is kept, if the list has it or something that belongs to it; nil if not. Plan and commit ask here.
 func (d *Decider) KeptBy(target string) *KeptError {
 	switch keeps := d.Listed(); {
 	case keeps.Has(target):
-		return &KeptError{Reason: state.KeptListed, Target: target}
+		return &KeptError{Reason: jobstate.KeptListed, Target: target}
 	case keeps.Within(target):
-		return &KeptError{Reason: state.KeptWithListed, Target: "something below " + target}
+		return &KeptError{Reason: jobstate.KeptWithListed, Target: "something below " + target}
 	}
 	return nil
 }
@@ -60,15 +62,15 @@ func (d *Decider) Keeps(i *Item) *KeptError {
 func (d *Decider) keptWith(c cleanup.Change) *KeptError {
 	var targets []string
 	for _, w := range c.Writes {
-		if path := w.Ref.Path(); !w.Sent && w.Op != documents.Create && d.Listed().Has(path) {
+		if path := w.Ref.Path(); w.Op == documents.Delete || !w.Sent && w.Op != documents.Create && d.Listed().Has(path) {
 			targets = append(targets, path)
 		}
 	}
 	for _, f := range c.Then {
-		targets = append(targets, d.targetOf(f))
+		targets = append(targets, d.TargetOf(f))
 	}
-	for _, ref := range goneWith(c) {
-		targets = append(targets, ref.Path())
+	for _, item := range c.Next {
+		targets = append(targets, item.Ref.Path())
 	}
 	for _, target := range targets {
 		if kept := d.KeptBy(target); kept != nil {
@@ -78,40 +80,25 @@ func (d *Decider) keptWith(c cleanup.Change) *KeptError {
 	return nil
 }
 
-// goneWith returns the documents that a change deletes, and those of the items that follow.
-func goneWith(c cleanup.Change) (refs []documents.Ref) {
-	for _, w := range c.Writes {
-		if w.Op == documents.Delete {
-			refs = append(refs, w.Ref)
-		}
-	}
-	for _, item := range c.Next {
-		refs = append(refs, item.Ref)
-	}
-	return refs
-}
-
 // FollowsKept returns why a follow-up is not done that would delete something on the list; nil if it would not.
 func (d *Decider) FollowsKept(f cleanup.FollowUp) *KeptError {
-	if kept := d.KeptBy(d.targetOf(f)); kept != nil {
+	if kept := d.KeptBy(d.TargetOf(f)); kept != nil {
 		return kept.With()
 	}
 	return nil
 }
 
-// targetOf returns what a follow-up deletes; empty if it is a task.
-func (d *Decider) targetOf(f cleanup.FollowUp) string {
+// TargetOf is what plans, logs and lists call what a follow-up is about.
+func (d *Decider) TargetOf(f cleanup.FollowUp) string {
 	switch {
+	case f.Task != nil:
+		return "task " + strings.Join(f.Task.Key, "/")
 	case f.Account != "":
 		return AccountTarget(f.Account)
-	case f.Object.Name != "":
-		return d.ObjectTarget(f.Object.Name)
+	default:
+		return report.ObjectTarget(d.Run.Config.Bucket, f.Object.Name)
 	}
-	return ""
 }
 
-// ObjectTarget is what plans, logs and lists call an object.
-func (d *Decider) ObjectTarget(name string) string { return "gs://" + d.Run.Config.Bucket + "/" + name }
-
 // AccountTarget is what plans, logs and lists call an account.
-func AccountTarget(uid string) string { return report.AccountPrefix + uid }
+func AccountTarget(uid string) string { return report.AccountTarget(uid) }

@@ -95,10 +95,14 @@ func follows(r cleanup.Reach, f cleanup.FollowUp, c config.Config) bool {
 // ErrReach says that a job goes beyond what it declares.
 var ErrReach = errors.New("which its Reach does not declare: this is a bug in the job")
 
-// beyond returns an error if a rule's change of an item is not within reach.
-func beyond(r cleanup.Reach, rule string, item documents.Ref, c cleanup.Change, cfg config.Config) error {
+// beyond returns an error if a change of an item goes beyond what the rule declares, or the job.
+func (d *Decider) beyond(rule cleanup.AnyRule, item documents.Ref, c cleanup.Change) error {
+	r, cfg := rule.Reaches(), d.Run.Config
 	outside := func(what string) error {
-		return fmt.Errorf("%s: rule %s would %s, %w", item.Path(), rule, what, ErrReach)
+		return fmt.Errorf("%s: rule %s would %s, %w", item.Path(), rule.Named(), what, ErrReach)
+	}
+	if rulesOf(d.Job)[rule.Named()] == nil { // a later run would not know what is left to do of it
+		return fmt.Errorf("%s: rule %s is not among the Rules of %s: this is a bug in the job", item.Path(), rule.Named(), d.Job.Name)
 	}
 	if !Has(r, item) {
 		return outside("judge it")
@@ -111,7 +115,7 @@ func beyond(r cleanup.Reach, rule string, item documents.Ref, c cleanup.Change, 
 			all = slices.Concat(all, f.Recorded.Done, f.Recorded.Failed)
 		}
 		if !ok {
-			return outside("do a follow-up to " + NameOf(f))
+			return outside("do a follow-up to " + d.TargetOf(f))
 		}
 	}
 	for _, w := range all {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -68,20 +69,23 @@ func (s *Source) Pages(ctx context.Context, q documents.Query) iter.Seq2[documen
 
 // Get implements [cleanup.Source].
 func (s *Source) Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
-	unread := s.unread(refs)
-	paths := make([]string, len(unread))
-	for i, ref := range unread {
-		paths[i] = ref.Path()
+	unread := map[string]documents.Ref{} // by path
+	s.mu.Lock()
+	for _, ref := range refs {
+		if _, known := s.got[ref]; !known {
+			unread[ref.Path()] = ref
+		}
 	}
-	found, err := s.read(ctx, paths)
+	s.mu.Unlock()
+	found, err := s.read(ctx, slices.Sorted(maps.Keys(unread)))
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, ref := range unread {
+	for path, ref := range unread {
 		s.got[ref] = nil
-		if d, ok := found[paths[i]]; ok {
+		if d, ok := found[path]; ok {
 			s.got[ref] = &d
 		}
 	}
@@ -92,27 +96,6 @@ func (s *Source) Get(ctx context.Context, refs []documents.Ref) (map[documents.R
 		}
 	}
 	return there, nil
-}
-
-// unread returns those of the references that have not been read, each once.
-func (s *Source) unread(refs []documents.Ref) (unread []documents.Ref) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	listed := make(map[documents.Ref]bool, len(refs))
-	for _, ref := range refs {
-		if _, known := s.got[ref]; !known && !listed[ref] {
-			listed[ref] = true
-			unread = append(unread, ref)
-		}
-	}
-	return unread
-}
-
-// Seen returns a document that was read; nil if there is none.
-func (s *Source) Seen(ref documents.Ref) *documents.Document {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.got[ref]
 }
 
 // First implements [cleanup.Source].
@@ -193,7 +176,7 @@ const objectsAtOnce = 16
 // Objects implements [cleanup.Source].
 func (s *Source) Objects(ctx context.Context, names []string) (map[string]objects.Object, error) {
 	there := map[string]objects.Object{}
-	for _, err := range flow.Many(objectsAtOnce, len(names), func(i int) error {
+	errs := flow.Many(objectsAtOnce, len(names), func(i int) error {
 		o, found, err := s.decider.Objects.Get(ctx, names[i])
 		if found {
 			s.mu.Lock()
@@ -201,12 +184,8 @@ func (s *Source) Objects(ctx context.Context, names []string) (map[string]object
 			there[o.Name] = o
 		}
 		return err
-	}) {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return there, nil
+	})
+	return there, cmp.Or(errs...)
 }
 
 // Accounts implements [cleanup.Source].

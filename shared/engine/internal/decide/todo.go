@@ -11,9 +11,9 @@ import (
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/objects"
-	"github.com/firesweep/firesweep/shared/tasks"
 )
 
 // ReadTodo returns what an earlier run left to do: what follows outside of Firestore, and documents. It refuses, with
@@ -35,10 +35,11 @@ func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err erro
 		err = cmp.Or(err, fmt.Errorf(text, doc.Path, what, d.Job.Name, tell.ErrForeign))
 	}
 	for _, step := range stored.Steps {
-		of := &Item{Kind: FinishKind, Target: step.Absent.Path(), Reason: step.Absent.Path() + " is deleted"}
+		path := step.Absent.Path()
+		of := &Item{Planned: report.Planned{Action: FinishKind, Target: path, Reason: path + " is deleted"}}
 		for _, f := range followUpsOf(step) {
 			if rules[step.Rule] == nil || !follows(rules[step.Rule].Reaches(), f, d.Run.Config) {
-				refuse("to " + Shown(f, bucket))
+				refuse("to delete " + d.TargetOf(f))
 			}
 			then = append(then, &Item{Then: &f, UID: f.Account, Of: of, At: stored.At})
 		}
@@ -76,13 +77,7 @@ func (d *Decider) KeepRestored(ctx context.Context, i *Item) {
 	if i.Then.Object != (cleanup.ObjectDeletion{}) {
 		reason = keptFileRestored
 	}
-	d.Skip(ctx, NameOf(*i.Then), reason)
-}
-
-// Skip counts and names something that is kept although its document went.
-func (d *Decider) Skip(ctx context.Context, what, reason string) {
-	d.Keep(reason, 1)
-	d.Logger.InfoContext(ctx, tell.Kept(what, reason))
+	d.KeepNamed(ctx, d.TargetOf(*i.Then), reason)
 }
 
 // StillAbsent looks up the documents that led to some items, and returns those whose document does not exist. It counts and names
@@ -124,35 +119,6 @@ func KeepsObject(o cleanup.ObjectDeletion, object objects.Object, at time.Time) 
 		return keptUploadedAnew
 	default:
 		return ""
-	}
-}
-
-// NameOf returns the target of a follow-up.
-func NameOf(f cleanup.FollowUp) string {
-	switch {
-	case f.Task != nil:
-		return "task " + TaskKey(*f.Task)
-	case f.Account != "":
-		return AccountTarget(f.Account)
-	default:
-		return "object " + f.Object.Name
-	}
-}
-
-// TaskKey is what plans and logs call a task.
-func TaskKey(t tasks.Task) string { return strings.Join(t.Key, "/") }
-
-// Shown returns a follow-up as previews show it.
-func Shown(f cleanup.FollowUp, bucket string) string {
-	switch {
-	case f.Task != nil:
-		return "hand over " + NameOf(f)
-	case f.Object.Folder:
-		return fmt.Sprintf("delete objects under gs://%s/%s", bucket, f.Object.Name)
-	case f.Account != "":
-		return "delete " + NameOf(f)
-	default:
-		return fmt.Sprintf("delete gs://%s/%s", bucket, f.Object.Name)
 	}
 }
 

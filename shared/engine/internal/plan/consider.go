@@ -11,25 +11,22 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/flow"
 )
 
-// LoadAhead implements [cleanup.Plan].
-func (p *Planner) LoadAhead(ctx context.Context, rule cleanup.AnyRule, found []documents.Document) (cleanup.Ahead, error) {
+// ConsiderEach implements [cleanup.Plan].
+func (p *Planner) ConsiderEach(
+	ctx context.Context, rule cleanup.AnyRule, found []documents.Document, then func(documents.Document) error,
+) error {
 	subjects := make([]cleanup.Subject, len(found))
 	for i, d := range found {
 		subjects[i] = cleanup.Subject{Document: d, Found: !d.UpdateTime.IsZero()}
 	}
-	items, err := rule.LoadAll(ctx, p.ask.Decider.Source(), subjects)
-	return func(ctx context.Context, then func(documents.Document) error) error {
-		return p.consider(ctx, rule, found, items, then)
-	}, err
-}
-
-// consider considers documents that are loaded, and calls then after each.
-func (p *Planner) consider(
-	ctx context.Context, rule cleanup.AnyRule, found []documents.Document, items cleanup.Loaded, then func(documents.Document) error,
-) error {
+	items, err := rule.LoadAll(ctx, p.decider.Source(), subjects)
+	if err != nil {
+		return err
+	}
 	decisions := make([]cleanup.Decision, len(found))
 	failures := make([]error, len(found))
 	var due []cleanup.Proposal
@@ -38,7 +35,7 @@ func (p *Planner) consider(
 		if p.pending[d.Ref()] { // what an interrupted run left of it is finished first
 			decisions[i], failures[i] = cleanup.Decision{}, nil
 		}
-		if decisions[i].Kind != "" && !p.remembered.add(rule.Named(), d.Ref()) { // listed once more, as it changed meanwhile
+		if decisions[i].Kind != "" && !p.isNew(rule, d.Ref()) { // listed once more, as it changed meanwhile
 			decisions[i] = cleanup.Decision{}
 		}
 		if decisions[i].Kind != "" {
@@ -71,7 +68,7 @@ func (p *Planner) consider(
 // ProposeItems implements [cleanup.Plan].
 func (p *Planner) ProposeItems(ctx context.Context, rule cleanup.AnyRule, due []cleanup.Proposal) error {
 	due = slices.DeleteFunc(due, func(d cleanup.Proposal) bool {
-		return p.pending[d.Ref()] || !p.remembered.add(rule.Named(), d.Ref())
+		return p.pending[d.Ref()] || !p.isNew(rule, d.Ref())
 	})
 	items, err := p.itemsOf(ctx, rule, due)
 	if err != nil {
@@ -85,10 +82,21 @@ func (p *Planner) ProposeItems(ctx context.Context, rule cleanup.AnyRule, due []
 	return nil
 }
 
+// isNew reports whether the run has not proposed an item of a rule before, and remembers that it does.
+func (p *Planner) isNew(rule cleanup.AnyRule, ref documents.Ref) bool {
+	item := proposed{rule.Named(), ref}
+	if p.proposed[item] {
+		return false
+	}
+	p.proposed[item] = true
+	p.held += bytesOfEntry*2 + len(ref.Collection) + len(ref.ID)
+	return true
+}
+
 // itemsOf returns the items of a rule that are due, in a preview with what goes with them.
 func (p *Planner) itemsOf(ctx context.Context, rule cleanup.AnyRule, due []cleanup.Proposal) ([]*decide.Item, error) {
 	items := make([]*decide.Item, len(due))
-	if p.ask.Versions {
+	if p.options.Versions {
 		if err := p.readVersions(ctx, due); err != nil {
 			return nil, err
 		}
@@ -98,7 +106,7 @@ func (p *Planner) itemsOf(ctx context.Context, rule cleanup.AnyRule, due []clean
 			return nil, fmt.Errorf("rule %s would judge %s, %w", rule.Named(), d.Path, decide.ErrReach)
 		}
 		items[i] = decide.NewItem(nil, cleanup.Item{Rule: rule, Ref: d.Ref()})
-		items[i].Kind, items[i].Reason, items[i].Version = d.Kind, d.Reason, decide.VersionAt(d.UpdateTime)
+		items[i].Action, items[i].Reason, items[i].Version = d.Kind, d.Reason, decide.VersionAt(d.UpdateTime)
 	}
 	if p.Report.DryRun {
 		if err := p.preview(ctx, rule, items); err != nil {
@@ -121,7 +129,7 @@ func (p *Planner) preview(ctx context.Context, rule cleanup.AnyRule, items []*de
 	}
 	var few []*decide.Item
 	for _, i := range items {
-		if named, same := p.ask.Decider.Approves(i); !named || !same {
+		if named, same := p.decider.Approves(i); !named || !same {
 			continue
 		}
 		if i.More = p.previewed == maxPreviewed; !i.More {
@@ -129,14 +137,13 @@ func (p *Planner) preview(ctx context.Context, rule cleanup.AnyRule, items []*de
 			p.previewed++
 		}
 	}
-	return errors.Join(flow.Many(previewedAtOnce, len(few), func(n int) (err error) {
+	return errors.Join(flow.Many(previewedAtOnce, len(few), func(n int) error {
 		i := few[n]
-		if errors.Is(p.CheckTime(), cleanup.ErrOutOfTime) {
+		if p.decider.Time.CheckTime() != nil {
 			i.More = true
 			return nil
 		}
-		i.Preview, err = p.ask.Decider.Preview(ctx, i)
-		return err
+		return p.decider.Preview(ctx, i)
 	})...)
 }
 
@@ -148,7 +155,7 @@ func (p *Planner) readVersions(ctx context.Context, due []cleanup.Proposal) erro
 			unread = append(unread, d.Ref())
 		}
 	}
-	found, err := p.ask.Decider.Source().Get(ctx, unread)
+	found, err := p.decider.Source().Get(ctx, unread)
 	for i, d := range due {
 		due[i].UpdateTime = cmp.Or(d.UpdateTime, found[d.Ref()].UpdateTime)
 	}
@@ -156,36 +163,35 @@ func (p *Planner) readVersions(ctx context.Context, due []cleanup.Proposal) erro
 }
 
 // NoTenants implements [cleanup.Plan].
-func (p *Planner) NoTenants(ctx context.Context) error { return p.ask.Decider.NoTenants(ctx) }
+func (p *Planner) NoTenants(ctx context.Context) error { return p.decider.NoTenants(ctx) }
 
 // ConsiderAccounts implements [cleanup.Plan].
 func (p *Planner) ConsiderAccounts(ctx context.Context, found []accounts.Account) (c cleanup.Considered, err error) {
 	p.Scanned(len(found))
-	rule := p.ask.Decider.Job.AccountRule
-	decisions, lookups, err := p.ask.Decider.Accounts(ctx, rule, found)
+	rule := p.decider.Job.AccountRule
+	decisions, lookups, err := p.decider.Accounts(ctx, rule, found)
 	if err != nil {
 		return c, err
 	}
 	c.Lookups = lookups
 	for i, d := range decisions {
-		target, before := decide.AccountTarget(found[i].UID), p.Size
+		target, before := decide.AccountTarget(found[i].UID), p.size
 		if d.Kind == "" {
 			p.Keep(ctx, target, d, 1)
 			continue
 		}
-		item := &decide.Item{
-			Kind: d.Kind, Target: target, Reason: d.Reason, Account: rule, UID: found[i].UID, Version: decide.AccountVersion(found[i]),
-		}
-		if rule.Limit > 0 && p.Planned() >= rule.Limit && p.ask.Decider.Keeps(item) == nil {
+		item := &decide.Item{Account: rule, UID: found[i].UID, Planned: report.Planned{
+			Target: target, Action: d.Kind, Reason: d.Reason, More: rule.Next != nil, Version: decide.AccountVersion(found[i]),
+		}}
+		if rule.Limit > 0 && p.Planned() >= rule.Limit && p.decider.Keeps(item) == nil {
 			c.Due++
 			c.Left = true
 			continue
 		}
-		item.More = rule.Next != nil
 		if err := p.propose(ctx, item); err != nil {
 			return c, err
 		}
-		c.Due += p.Size - before // not what is kept
+		c.Due += p.size - before // not what is kept
 	}
 	return c, nil
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 )
 
@@ -18,7 +17,7 @@ const (
 func mostBytes() int { return int(min(config.MemoryLimit()/2, maxBytes)) }
 
 // full reports whether the plan holds as much as it may.
-func (p *Planner) full() bool { return p.held >= p.ask.Bytes }
+func (p *Planner) full() bool { return p.held >= p.options.Bytes }
 
 // bytesOf returns how many bytes an item takes.
 func bytesOf(i *decide.Item) int {
@@ -33,33 +32,4 @@ func bytesOf(i *decide.Item) int {
 		}
 	}
 	return n
-}
-
-// maxRemembered is how many bytes a run remembers of the items that it has proposed.
-const maxRemembered = 16 << 20
-
-// proposed remembers items of rules, so many bytes of them. One that is forgotten and proposed again is looked at again: no harm is
-// done.
-type proposed struct {
-	items map[proposedItem]bool
-	bytes int
-}
-
-type proposedItem struct {
-	rule string
-	ref  documents.Ref
-}
-
-// add reports whether an item is not among those remembered, and remembers it.
-func (p *proposed) add(rule string, ref documents.Ref) (isNew bool) {
-	item := proposedItem{rule, ref}
-	if p.items[item] {
-		return false
-	}
-	if p.items == nil || p.bytes >= maxRemembered {
-		p.items, p.bytes = map[proposedItem]bool{}, 0
-	}
-	p.items[item] = true
-	p.bytes += 2*bytesOfEntry + len(ref.Collection) + len(ref.ID)
-	return true
 }

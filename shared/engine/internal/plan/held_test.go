@@ -9,28 +9,8 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
-
-func TestProposedOnce(t *testing.T) {
-	t.Parallel()
-	var p proposed
-	of := func(i int) documents.Ref { return documents.Ref{Collection: "members", ID: fmt.Sprintf("%01000d", i)} }
-	n := 0
-	for ; p.bytes < maxRemembered; n++ {
-		if !p.add("member", of(n)) || p.add("member", of(n)) {
-			t.Fatalf("item %d is not new, or new twice", n)
-		}
-	}
-	if p.add("member", of(0)) || len(p.items) != n || n > maxRemembered/1000 {
-		t.Errorf("%d items are remembered, want %d", len(p.items), n)
-	}
-	if !p.add("note", of(0)) || len(p.items) != 1 { // by another rule, and one more than is remembered
-		t.Errorf("%d items are remembered, want the last", len(p.items))
-	}
-	if !p.add("member", of(0)) || p.add("member", of(0)) {
-		t.Error("what was forgotten is not remembered anew")
-	}
-}
 
 // TestWhatIsHeldIsCounted holds what is counted of actions against what they take in memory.
 func TestWhatIsHeldIsCounted(t *testing.T) { //nolint:paralleltest // others would be counted, too
@@ -48,7 +28,9 @@ func TestWhatIsHeldIsCounted(t *testing.T) { //nolint:paralleltest // others wou
 		for i := range n {
 			o := cleanup.DeleteObject{Absent: []documents.Ref{{Collection: "posts", ID: text(i)}}}
 			o.Name = text(i)
-			a := &decide.Item{Kind: "delete", Target: "gs://bucket/" + text(i), Reason: "because of " + text(i), Version: text(i)[:20], Object: &o}
+			a := &decide.Item{Object: &o, Planned: report.Planned{
+				Action: "delete", Target: "gs://bucket/" + text(i), Reason: "because of " + text(i), Version: text(i)[:20],
+			}}
 			p.Items = append(p.Items, a)
 			p.held += bytesOf(a)
 		}

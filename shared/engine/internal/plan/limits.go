@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -9,14 +10,10 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// Limits are the safety limits, which judge each pass of a plan by itself. They stop what is more likely a mistake than a cleanup:
-// a wrong or empty database must never empty a bucket.
-type Limits struct {
-	config.Config
-	Lifted bool // force: true lifts the limits on numbers and shares
-}
+// The safety limits judge each pass of a plan by itself. They stop what is more likely a mistake than a cleanup: a wrong or empty
+// database must never empty a bucket. A run with force lifts those on numbers and shares.
 
-// limit is a safety limit on what a pass looked at or counted of a collection. The one on a pass's actions is [Limits.tooMany].
+// limit is a safety limit on what a pass looked at or counted of a collection. The one on a pass's actions is [Planner.tooMany].
 type limit struct {
 	name  string
 	force bool // lifts it
@@ -37,26 +34,23 @@ var limits = []limit{
 	}},
 	{report.NeverFound, false, func(_ context.Context, _ *Planner, c cleanup.Count) (bool, int, error) { return c.Why != "", 0, nil }},
 	{report.MaxDuePercent, true, func(_ context.Context, p *Planner, c cleanup.Count) (bool, int, error) {
-		most := p.ask.Limits.MaxDuePercent
-		if c.Percent != 0 {
-			most = c.Percent
-		}
+		most := cmp.Or(c.Percent, p.Config.MaxDuePercent)
 		return c.Looked >= config.EnoughForShare && c.Due*100 > most*c.Looked, most, nil
 	}},
 }
 
-// trips returns which limits a section trips by what it counted.
-func (p *Planner) trips(ctx context.Context, s *section) (tripped []*cleanup.LimitError, err error) {
-	for _, c := range s.counts {
-		if c.Unknown != nil && !p.ask.Limits.Lifted {
+// trips returns which limits the section that is being planned trips by what it counted.
+func (p *Planner) trips(ctx context.Context) (tripped []*cleanup.LimitError, err error) {
+	for _, c := range p.section.counts {
+		if c.Unknown != nil && !p.Report.Force {
 			return nil, c.Unknown
 		}
 	}
 	for _, l := range limits {
-		if l.force && p.ask.Limits.Lifted {
+		if l.force && p.Report.Force {
 			continue
 		}
-		for _, c := range s.counts {
+		for _, c := range p.section.counts {
 			trips, most, err := l.trips(ctx, p, *c)
 			if err != nil {
 				return nil, err
@@ -80,10 +74,11 @@ func (p *Planner) trips(ctx context.Context, s *section) (tripped []*cleanup.Lim
 	return tripped, nil
 }
 
-// tooMany returns the error of a section that has more actions than it may have, nil of any other.
-func (b Limits) tooMany(s *section) *cleanup.LimitError {
-	if b.Lifted || s.planned <= b.MaxActions {
+// tooMany returns the error of the section that is being planned if that has more actions than it may have.
+func (p *Planner) tooMany() *cleanup.LimitError {
+	s := p.section
+	if p.Report.Force || s.planned <= p.Config.MaxActions {
 		return nil
 	}
-	return &cleanup.LimitError{Pass: s.Name, Limit: report.MaxActions, Due: s.planned, Most: b.MaxActions}
+	return &cleanup.LimitError{Pass: s.Name, Limit: report.MaxActions, Due: s.planned, Most: p.Config.MaxActions}
 }

@@ -7,8 +7,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
+
+// plannerOf returns a planner in a pass.
+func plannerOf(lifted bool) *Planner {
+	return &Planner{
+		section: &section{Section: cleanup.Section{Name: "odd"}}, Teller: &tell.Teller{Report: &report.Report{Force: lifted}},
+	}
+}
 
 // TestNumbersAndShares holds counts against the limits on numbers and shares, at their bounds.
 func TestNumbersAndShares(t *testing.T) {
@@ -39,12 +47,12 @@ func TestNumbersAndShares(t *testing.T) {
 		},
 		"lifted": {counts: []cleanup.Count{of(20, 20, 0)}, lifted: true},
 	} {
-		p := &Planner{section: &section{Section: cleanup.Section{Name: "odd"}}}
-		p.ask.Limits = Limits{Config: config.Config{MaxDuePercent: 50}, Lifted: tt.lifted}
+		p := plannerOf(tt.lifted)
+		p.Config.MaxDuePercent = 50
 		for _, c := range tt.counts {
 			p.Count(c)
 		}
-		got, err := p.trips(t.Context(), p.section)
+		got, err := p.trips(t.Context())
 		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 			t.Errorf("%s: (-want +got):\n%s%v", name, diff, err)
 		}
@@ -56,10 +64,9 @@ func TestWhatIsUnknownTripsUnlessLifted(t *testing.T) {
 	t.Parallel()
 	unknown := errors.New("nobody knows")
 	for _, lifted := range []bool{false, true} {
-		p := &Planner{section: &section{}}
-		p.ask.Limits.Lifted = lifted
+		p := plannerOf(lifted)
 		p.Count(cleanup.Count{Collection: "posts", Unknown: unknown})
-		if _, err := p.trips(t.Context(), p.section); errors.Is(err, unknown) == lifted {
+		if _, err := p.trips(t.Context()); errors.Is(err, unknown) == lifted {
 			t.Errorf("lifted %v: %v", lifted, err)
 		}
 	}
@@ -67,16 +74,18 @@ func TestWhatIsUnknownTripsUnlessLifted(t *testing.T) {
 
 func TestActionsOfAPass(t *testing.T) {
 	t.Parallel()
-	limits := Limits{Config: config.Config{MaxActions: 100}}
 	for planned, want := range map[int]*cleanup.LimitError{
 		0: nil, 100: nil, 101: {Pass: "odd", Limit: "MAX_ACTIONS", Due: 101, Most: 100},
 	} {
-		s := &section{Section: cleanup.Section{Name: "odd"}, planned: planned}
-		if diff := cmp.Diff(want, limits.tooMany(s)); diff != "" {
-			t.Errorf("%d actions (-want +got):\n%s", planned, diff)
+		for _, lifted := range []bool{false, true} {
+			p := plannerOf(lifted)
+			p.Config.MaxActions, p.section.planned = 100, planned
+			if lifted {
+				want = nil
+			}
+			if diff := cmp.Diff(want, p.tooMany()); diff != "" {
+				t.Errorf("%d actions, lifted %v (-want +got):\n%s", planned, lifted, diff)
+			}
 		}
-	}
-	if tripped := (Limits{Lifted: true}).tooMany(&section{planned: 1000}); tripped != nil {
-		t.Errorf("%v, but it is lifted", tripped)
 	}
 }

@@ -80,7 +80,7 @@ func (p *Planner) count(ctx context.Context, queries []documents.Query) (wait fu
 	for i, q := range queries {
 		underWay.Go(func() {
 			defer guard.Recover(&errs[i])
-			n[i], errs[i] = p.Documents.CountOnce(ctx, q)
+			n[i], errs[i] = p.Documents.Count(ctx, q, 0)
 		})
 	}
 	return func() ([]int, bool) {
@@ -176,9 +176,9 @@ const (
 // before all usable values and behind them. No index knows what lacks the field, so that is looked for among all.
 func (p *Planner) nameAll(ctx context.Context, w without, n int) {
 	named, most, reason := 0, min(n, tell.MaxNamed), "no usable "+w.age
-	name := func(found []documents.Document, is func(v any, there bool) bool) {
+	name := func(found []documents.Document, unset bool) {
 		for _, d := range found {
-			if named < most && w.Judge(d).Invalid && is(d.Lookup(w.age)) {
+			if named < most && w.Judge(d).Invalid && (!unset || d.Value(w.age) == nil) {
 				p.Name(d.Path, reason, 0)
 				named++
 			}
@@ -194,7 +194,7 @@ func (p *Planner) nameAll(ctx context.Context, w without, n int) {
 	if len(w.Due.OrderBy) > 1 { // no index has those that meet the other conditions in the order of their ages
 		q.Where, limit = nil, maxOdd
 	}
-	enough := func() bool { return named == most || p.PlanningTimeIsUp() }
+	enough := func() bool { return named == most || p.decider.Time.PlanningTimeIsUp() }
 	for _, end := range q.Odd(w.age, w.least, w.behind) {
 		if enough() || w.Due.Group && len(w.Due.OrderBy) > 1 {
 			return
@@ -204,7 +204,7 @@ func (p *Planner) nameAll(ctx context.Context, w without, n int) {
 			p.unnamed(ctx, w, err)
 			return
 		}
-		name(found, func(any, bool) bool { return true })
+		name(found, false)
 	}
 	if enough() || w.Unset {
 		return
@@ -216,7 +216,7 @@ func (p *Planner) nameAll(ctx context.Context, w without, n int) {
 			p.unnamed(ctx, w, err)
 			return
 		}
-		name(page.Documents, func(v any, _ bool) bool { return v == nil })
+		name(page.Documents, true)
 		if looked += len(page.Documents); enough() {
 			return
 		}

@@ -15,9 +15,8 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/digest"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/logging"
 )
 
@@ -29,8 +28,6 @@ const MaxNamed = 20
 
 // Teller has a run's report and log.
 type Teller struct {
-	Job    string
-	Bucket string
 	Worker bool
 	Report *report.Report
 	Logger *slog.Logger
@@ -38,9 +35,9 @@ type Teller struct {
 	mu      sync.Mutex     // guards the report while items are being done, and what follows
 	Wrote   map[string]int // documents, by operation and the collection's id, as in "delete comments"
 	invalid map[where]*invalid
-	doing   map[string]undo.Record // the items of actions that are under way, by their targets
-	told    map[string]bool        // of which of them the log has said that it was done
-	about   int                    // see [report.Progress]
+	doing   map[string]report.Planned // the items of actions that are under way, by their targets
+	told    map[string]bool           // of which of them the log has said that it was done
+	about   int                       // see [report.Progress]
 
 	Warned []string // digests of what the log warns of, or did of an earlier run
 }
@@ -151,15 +148,15 @@ func (t *Teller) TellWarnings(ctx context.Context, before []string) {
 		say(Kept(i.what(w.in), reason), slog.String("in", w.in), slog.String("reason", reason), slog.Int("kept", i.n), slog.Any("targets", i.named))
 	}
 	for _, warning := range t.Report.Warnings {
-		say(t.Job + ": " + warning)
+		say(t.Report.Job + ": " + warning)
 	}
 	if len(same) > 0 {
-		t.Logger.InfoContext(ctx, fmt.Sprintf("%s: %d warnings are the same as in the last run", t.Job, len(same)), slog.Any("warnings", same))
+		t.Logger.InfoContext(ctx, fmt.Sprintf("%s: %d warnings are the same as in the last run", t.Report.Job, len(same)), slog.Any("warnings", same))
 	}
 }
 
-// KeepNamed says that one item is kept for a reason that is in order, and names it in the log. It is for workers, whose
-// one item it is, and for what is on the list of what the job keeps.
+// KeepNamed says that one thing is kept for a reason that is in order, and names it in the log. It is for workers, whose one item it
+// is, for what is on the list of what the job keeps, and for what is kept although its document is deleted.
 func (t *Teller) KeepNamed(ctx context.Context, target, reason string) {
 	t.Keep(reason, 1)
 	t.Logger.InfoContext(ctx, Kept(target, reason), slog.String("target", target), slog.String("reason", reason))
@@ -210,7 +207,7 @@ func (t *Teller) Fail(ctx context.Context, target, action string, err error) {
 
 // whoTriesAgain says who tries again what failed.
 func (t *Teller) whoTriesAgain(err error) string {
-	var foreign *state.ForeignError
+	var foreign *jobstate.ForeignError
 	switch {
 	case errors.As(err, &foreign), errors.Is(err, ErrForeign):
 		return ", and so will every run until somebody fixes it"

@@ -13,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/objects"
 )
@@ -78,16 +77,14 @@ type Writes struct {
 // Writes begins to collect what was written.
 func (t *Teller) Writes(ctx context.Context) *Writes { return &Writes{ctx: ctx, teller: t} }
 
-// Doing says that actions on some items begin, so that the line of what is written says why.
-func (t *Teller) Doing(items []undo.Record) {
+// Doing says that the action on an item begins, so that the line of what is written says why.
+func (t *Teller) Doing(item report.Planned) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.doing == nil {
-		t.doing, t.told = map[string]undo.Record{}, map[string]bool{}
+		t.doing, t.told = map[string]report.Planned{}, map[string]bool{}
 	}
-	for _, item := range items {
-		t.doing[item.Item] = item
-	}
+	t.doing[item.Target] = item
 }
 
 // Done says that the action on an item has ended, and reports whether a line of what was written has named the item.
@@ -104,7 +101,7 @@ func (t *Teller) Done(target string) (told bool) {
 func (t *Teller) explain(w *written) {
 	target := w.Path
 	if w.Op == deleteAccount {
-		target = report.AccountPrefix + target
+		target = report.AccountTarget(target)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,7 +120,7 @@ func (c *Writes) add(w written) {
 
 // Object adds the deletion of an object; unsure says that the answer was lost.
 func (c *Writes) Object(_ context.Context, d objects.Deletion, unsure bool) {
-	c.add(written{Op: "delete object", Path: "gs://" + c.teller.Bucket + "/" + d.Name,
+	c.add(written{Op: "delete object", Path: report.ObjectTarget(c.teller.Report.Bucket, d.Name),
 		Generation: strconv.FormatInt(d.Generation, 10), Unsure: unsure})
 }
 
@@ -150,7 +147,7 @@ func (c *Writes) Log() {
 			}
 			n++
 		}
-		c.teller.Logger.InfoContext(c.ctx, messageOf(c.teller.Job, rest[:n]), slog.Any("writes", rest[:n]))
+		c.teller.Logger.InfoContext(c.ctx, messageOf(c.teller.Report.Job, rest[:n]), slog.Any("writes", rest[:n]))
 		rest = rest[n:]
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/logging"
 )
 
 // TestWrittenLinesFitCloudLogging logs what cannot go into one line of 256 KiB.
 func TestWrittenLinesFitCloudLogging(t *testing.T) {
 	var out bytes.Buffer
-	r := &Teller{Job: "testJob", Logger: logging.New(&out)}
+	r := &Teller{Report: &report.Report{Job: "testJob"}, Logger: logging.New(&out)}
 	var writes []documents.Written
 	for i := range 1000 {
 		writes = append(writes, documents.Written{Op: "delete", Path: fmt.Sprintf("things/%04d%s", i, strings.Repeat("\x01<", 500))})

@@ -8,27 +8,28 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 // accounts takes back the deletion of accounts. They come back with their ids and what the log knows of them; nobody knows
 // their password.
-func (u *undoing) accounts(ctx context.Context, deleted []undo.Account) error {
-	all := make([]accounts.Account, len(deleted))
-	for i, a := range deleted {
-		var err error
-		if all[i], err = accounts.Parse(a.Data); err != nil {
-			return fmt.Errorf("%s: its record in the undo log is unusable: %w", decide.AccountTarget(a.UID), err)
-		}
+func (u *undoing) accounts(ctx context.Context, deleted []besides) error {
+	if len(deleted) == 0 {
+		return nil
 	}
-	outcomes, err := u.foreseen(ctx, all)
+	all := make([]accounts.Account, len(deleted))
+	for i, b := range deleted {
+		all[i], _ = accounts.Parse(b.Account.Data) // one that cannot be read is not chosen
+	}
+	live, owners, err := u.owners(ctx, all)
 	if err != nil {
 		return err
 	}
+	outcomes := map[string]Outcome{}
 	var missing []accounts.Account
 	for _, a := range all {
-		if outcomes[a.UID].Step == undo.Recreate {
+		if outcomes[a.UID] = u.foreseenAccount(a, live, owners); outcomes[a.UID].Step == undo.Recreate {
 			missing = append(missing, a)
 		}
 	}
@@ -45,64 +46,45 @@ func (u *undoing) accounts(ctx context.Context, deleted []undo.Account) error {
 	return nil
 }
 
-// foreseen returns by uid what taking back the deletion of accounts does.
-func (u *undoing) foreseen(ctx context.Context, all []accounts.Account) (map[string]Outcome, error) {
-	outcomes := map[string]Outcome{}
-	if u.Accounts == nil {
-		for _, a := range all {
-			outcomes[a.UID] = Outcome{Target: decide.AccountTarget(a.UID), Step: undo.Conflict, Why: "no access to Authentication"}
+// foreseenAccount says what is to be done about an account, beside those that there are now.
+func (u *undoing) foreseenAccount(a accounts.Account, live map[string]accounts.Account, owners map[identifier][]string) Outcome {
+	o := Outcome{Target: report.AccountTarget(a.UID)}
+	switch now, found := live[a.UID]; {
+	case found && now.Created != a.Created:
+		o.Step, o.Why = undo.Conflict, "somebody has signed up with that id since"
+	case found: // it was never deleted, or is back
+		o.Step = undo.Nothing
+		if len(a.Claims) == 0 || len(now.Claims) > 0 {
+			break
 		}
-		return outcomes, nil
-	}
-	live, owners, err := u.owners(ctx, all)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range all {
-		o := Outcome{Target: decide.AccountTarget(a.UID), Step: undo.Recreate, Note: u.powers(a)}
-		switch now, found := live[a.UID]; {
-		case found && now.Created == a.Created: // it was never deleted, or is back
-			o.Step, o.Note = undo.Nothing, ""
-			if len(a.Claims) > 0 && len(now.Claims) == 0 { // no import replaces an account, to give it any
-				o.Note = "it is back without its claims " + claimsOf(a) + ": set them by hand"
-			}
-			if o.Note != "" && u.Claims {
-				o.Step, o.Why, o.Note = undo.Conflict, o.Note, ""
-			}
-		case found:
-			o.Step, o.Why, o.Note = undo.Conflict, "somebody has signed up with that id since", ""
-		default:
-			if o.Why = u.taken(a, owners); o.Why != "" {
-				o.Step, o.Note = undo.Conflict, ""
-			}
+		lacks := "it is back without its claims " + claimsOf(a) + ": set them by hand" // no import replaces an account
+		if o.Note = lacks; u.Claims {
+			o.Step, o.Why, o.Note = undo.Conflict, lacks, ""
 		}
-		outcomes[a.UID] = o
+	default:
+		if o.Why = taken(a, owners); o.Why != "" {
+			o.Step = undo.Conflict
+		} else {
+			o.Step, o.Note = undo.Recreate, u.powers(a)
+		}
 	}
-	return outcomes, nil
+	return o
 }
 
-// taken says why an account does not come back beside others; empty: nothing stands in its way, and others may not come back
-// beside it.
-func (u *undoing) taken(a accounts.Account, owners map[identifier][]string) string {
-	all := identifiersOf(a)
-	for _, id := range all {
+// taken says why an account does not come back beside others; empty: nothing stands in its way.
+func taken(a accounts.Account, owners map[identifier][]string) string {
+	for _, id := range identifiersOf(a) {
 		for _, owner := range owners[id] {
 			if owner != a.UID {
-				return fmt.Sprintf("somebody has signed up with its %s since: %s", id.what, decide.AccountTarget(owner))
+				return fmt.Sprintf("somebody has signed up with its %s since: %s", id.what, report.AccountTarget(owner))
 			}
 		}
-		if other := u.claimed[id]; other != "" && other != a.UID {
-			return fmt.Sprintf("%s comes back with the same %s", decide.AccountTarget(other), id.what)
-		}
-	}
-	for _, id := range all {
-		u.claimed[id] = a.UID
 	}
 	return ""
 }
 
-// importAccounts brings accounts back, and changes the outcomes of those that do not come back. These are looked at once more:
-// somebody has signed up since they were first, or the answer was lost to the call that made them.
+// importAccounts brings accounts back, and changes the outcomes of those that do not come back: somebody has signed up since they
+// were looked at, or Authentication refuses them. It does not compare phone numbers, so with whom one is shared then is noted.
 func (u *undoing) importAccounts(ctx context.Context, missing []accounts.Account, outcomes map[string]Outcome) error {
 	if err := u.stillOurs(ctx); err != nil {
 		return err
@@ -118,45 +100,22 @@ func (u *undoing) importAccounts(ctx context.Context, missing []accounts.Account
 		return fmt.Errorf("restore %s and %d more, of which any may be back: run undo again: %w",
 			outcomes[missing[0].UID].Target, len(missing)-1, err)
 	}
-	var again, numbers []accounts.Account
-	for _, a := range missing {
-		if _, is := refused[a.UID]; is {
-			again = append(again, a)
-		}
-	}
-	if len(again) > 0 {
-		now, err := u.foreseen(ctx, again)
-		if err != nil {
-			return err
-		}
-		for uid, o := range now {
-			if o.Step == undo.Recreate {
-				o.Step, o.Why, o.Note = undo.Conflict, "Authentication refuses it: "+refused[uid], ""
-			}
-			if o.Step != undo.Nothing { // or else a call made it whose answer was lost
-				outcomes[uid] = o
-			}
-		}
-	}
-	for _, a := range missing {
-		if outcomes[a.UID].Step == undo.Recreate && a.PhoneNumber != "" {
-			numbers = append(numbers, accounts.Account{UID: a.UID, PhoneNumber: a.PhoneNumber})
-		}
-	}
-	return u.sharedNumbers(ctx, numbers, outcomes)
-}
-
-// sharedNumbers notes which of the accounts that came back have a phone number with which somebody has signed up meanwhile: it
-// is all that Authentication does not compare.
-func (u *undoing) sharedNumbers(ctx context.Context, back []accounts.Account, outcomes map[string]Outcome) error {
-	_, owners, err := u.owners(ctx, back)
+	unclear := slices.DeleteFunc(sent, func(a accounts.Account) bool { return refused[a.UID] == "" && a.PhoneNumber == "" })
+	live, owners, err := u.owners(ctx, unclear)
 	if err != nil {
 		return err
 	}
-	for _, a := range back {
-		o := outcomes[a.UID]
-		if why := u.taken(a, owners); why != "" {
-			o.Note = strings.TrimPrefix(o.Note+"; "+why+": delete one of the two", "; ")
+	for _, a := range unclear {
+		o, now := outcomes[a.UID], u.foreseenAccount(a, live, owners)
+		switch reason := refused[a.UID]; {
+		case now.Step == undo.Nothing: // it is back, perhaps by a call whose answer was lost
+			if shared := taken(a, owners); shared != "" {
+				o.Note += "; " + shared + ": delete one of the two"
+			}
+		case reason != "" && now.Step == undo.Recreate:
+			o.Step, o.Why, o.Note = undo.Conflict, "Authentication refuses it: "+reason, ""
+		case reason != "":
+			o = now
 		}
 		outcomes[a.UID] = o
 	}

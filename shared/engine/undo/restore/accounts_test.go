@@ -99,7 +99,7 @@ func TestTwinsDoNotComeBack(t *testing.T) {
 	}
 	report := w.run(t)
 	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
-	if conflicts := steps[undo.Conflict]; len(conflicts) != 1 || !strings.Contains(why[conflicts[0]], "comes back with the same address") {
+	if conflicts := steps[undo.Conflict]; len(conflicts) != 1 || !strings.Contains(why[conflicts[0]], "somebody has signed up with its address since: account u0") {
 		t.Errorf("%v, %v", conflicts, why)
 	}
 }

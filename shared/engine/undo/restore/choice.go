@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/firesweep/firesweep/shared/engine/internal/decide"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -66,7 +66,7 @@ func (u *undoing) isMatched(path string) bool {
 // covers reports whether a target is what was named, below the document that was, or in the collection or folder that was.
 func covers(named, target string) bool {
 	above, all := strings.CutSuffix(named, "/")
-	if all || !strings.HasPrefix(named, "gs://") {
+	if all || !strings.HasPrefix(named, report.ObjectPrefix) {
 		return target == named || strings.HasPrefix(target, above+"/")
 	}
 	return target == named
@@ -74,25 +74,17 @@ func covers(named, target string) bool {
 
 // parts returns what an object or an account is named by.
 func parts(target string) []string {
-	if uid, isAccount := strings.CutPrefix(target, decide.AccountTarget("")); isAccount {
+	if uid, isAccount := strings.CutPrefix(target, report.AccountPrefix); isAccount {
 		return []string{uid}
 	}
-	if name, isObject := strings.CutPrefix(target, "gs://"); isObject {
+	if name, isObject := strings.CutPrefix(target, report.ObjectPrefix); isObject {
 		return strings.Split(name, "/")[1:]
 	}
 	return nil
 }
 
 // targetOf returns the target that an outcome of a record names; empty if it has none.
-func (u *undoing) targetOf(r undo.Record) string {
-	if u.Bucket == nil {
-		if r.Object != nil {
-			return r.Object.Name
-		}
-		return r.Target("")
-	}
-	return r.Target(u.Bucket.BucketName())
-}
+func (u *undoing) targetOf(r undo.Record) string { return r.Target(u.Config.Bucket) }
 
 // partial reports whether only a part of the run is to be taken back.
 func (u *undoing) partial() bool { return len(u.Only) > 0 || u.Where != nil }

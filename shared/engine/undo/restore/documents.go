@@ -19,70 +19,85 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// Limits of one commit, and how many are under way. Firestore takes 10 MiB, its emulator 4.
+// Limits of one commit, and how many are under way. Firestore takes 10 MiB and 500 writes, its emulator 4 MiB.
 const (
-	maxDocuments = 100
+	maxDocuments = 400
 	maxBytes     = 3 << 20
 	atOnce       = 4
 )
 
-// documents takes back changes of documents, those of an item in one commit, and of several items where there is room.
-func (u *undoing) documents(ctx context.Context, parts []part) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(atOnce)
-	var some []part
-	size, n := 0, 0
-	send := func() {
-		s := &someParts{undoing: u, parts: some, unsure: map[string]Outcome{}}
-		g.Go(func() error { return retry.Do(ctx, s.takeBack) })
-		some, size, n = nil, 0, 0
+// room is what a commit holds so far.
+type room struct{ documents, bytes int }
+
+// add adds a change, unless the commit would hold too much.
+func (r *room) add(of ...undo.Change) (fits bool) {
+	all := room{r.documents + len(of), r.bytes}
+	for _, c := range of {
+		all.bytes += len(c.Path) + proto.Size(&firestorepb.MapValue{Fields: c.Before})
 	}
-	for _, p := range parts {
-		fitting := p.fitting()
-		if len(fitting) > 1 { // no commit can hold it
-			if err := u.look(ctx, p); err != nil {
-				return errors.Join(err, g.Wait())
-			}
-		}
-		for _, p := range fitting {
-			bytes := p.bytes()
-			if n > 0 && (n+len(p.changes) > maxDocuments || size+bytes > maxBytes) {
-				send()
-			}
-			some, size, n = append(some, p), size+bytes, n+len(p.changes)
-		}
+	if fits = *r == (room{}) || all.documents <= maxDocuments && all.bytes <= maxBytes; fits {
+		*r = all
 	}
-	if n > 0 {
-		send()
-	}
-	return g.Wait()
+	return fits
 }
 
-// bytes returns how much a commit holds at most that takes the part back.
-func (p part) bytes() (n int) {
-	for _, c := range p.changes {
-		n += bytesOf(c)
-	}
-	return n
+// part is some of an item's documents: all, if one commit can hold them.
+type part struct {
+	of      *item
+	changes []undo.Change
 }
 
-func bytesOf(c undo.Change) int {
-	return len(c.Path) + proto.Size(&firestorepb.MapValue{Fields: c.Before})
-}
-
-// fitting returns the part, or smaller ones if a commit would hold too much.
-func (p part) fitting() (all []part) {
-	const most = 400 // writes, of at most 500
-	size := maxBytes
-	for _, c := range p.changes {
-		bytes := bytesOf(c)
-		if size += bytes; len(all) == 0 || size > maxBytes || len(all[len(all)-1].changes) == most {
-			all, size = append(all, part{item: p.item}), bytes
+// parts returns what commits of the item's documents can hold.
+func (i *item) parts() (all []part) {
+	var held room
+	for _, c := range i.changes {
+		if len(all) == 0 || !held.add(c) {
+			all, held = append(all, part{of: i}), room{}
+			held.add(c)
 		}
 		last := &all[len(all)-1]
 		last.changes = append(last.changes, c)
 	}
 	return all
+}
+
+// documents takes back changes of documents, those of an item in one commit, and of several items where there is room.
+func (u *undoing) documents(ctx context.Context, items []*item) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
+	var some []part
+	var held room
+	send := func() {
+		left, unsure := some, map[string]Outcome{}
+		g.Go(func() error {
+			return retry.If(ctx, func(error) bool { return len(left) > 0 }, func(ctx context.Context) (err error) {
+				left, err = u.commit(ctx, left, unsure)
+				return err
+			})
+		})
+		some, held = nil, room{}
+	}
+	for _, i := range items {
+		parts := i.parts()
+		for _, p := range parts {
+			if len(parts) > 1 { // the last may tell why the first must stay
+				if err := u.look(ctx, p); err != nil {
+					return errors.Join(err, g.Wait())
+				}
+			}
+		}
+		for _, p := range parts {
+			if !held.add(p.changes...) {
+				send()
+				held.add(p.changes...)
+			}
+			some = append(some, p)
+		}
+	}
+	if len(some) > 0 {
+		send()
+	}
+	return g.Wait()
 }
 
 // look decides about documents, and notes whether their item must stay.
@@ -117,33 +132,30 @@ func onlyWith(path string) string {
 	return "it comes back only together with " + path + ", which stays as it is"
 }
 
-// decide returns what is to be done to the documents of a part. If one that the run deleted cannot come back, nothing of its
-// item does. If one cannot that the run overwrote, what it created stays: that may be the only copy.
+// decide returns what is to be done to documents of an item. If one that the run deleted cannot come back, nothing of the item
+// does. If one cannot that the run overwrote, what it created stays: that may be the only copy.
 func (u *undoing) decide(p part, now map[string]documents.Original) []Outcome {
 	u.telling.Lock()
 	defer u.telling.Unlock()
-	stays, overwritten := u.stays[p.item], ""
+	overwritten := ""
 	outcomes := make([]Outcome, len(p.changes))
 	for i, c := range p.changes {
 		d, found := now[c.Path]
-		o := Outcome{Target: c.Path}
-		if o.Step, o.Why = c.Decide(d.Fields, found); o.Step == undo.Conflict && c.Found && c.Whole {
-			if c.Exists {
-				overwritten = c.Path
-			} else {
-				stays = cmp.Or(stays, c.Path)
-			}
+		step, why := c.Decide(d.Fields, found)
+		outcomes[i] = Outcome{Target: c.Path, Step: step, Why: why}
+		switch {
+		case step != undo.Conflict || !c.Found || !c.Whole:
+		case c.Exists:
+			overwritten = c.Path
+		default:
+			p.of.stays = cmp.Or(p.of.stays, c.Path)
 		}
-		outcomes[i] = o
-	}
-	if stays != "" && p.item != "" {
-		u.stays[p.item] = stays
 	}
 	for i := range outcomes {
 		switch o := &outcomes[i]; {
 		case !o.Step.Back():
-		case stays != "":
-			o.Step, o.Why = undo.Conflict, onlyWith(stays)
+		case p.of.stays != "":
+			o.Step, o.Why = undo.Conflict, onlyWith(p.of.stays)
 		case o.Step == undo.Remove && overwritten != "":
 			o.Step, o.Why = undo.Conflict, "it may be the only copy of "+overwritten+", which stays as it is"
 		}
@@ -151,112 +163,83 @@ func (u *undoing) decide(p part, now map[string]documents.Original) []Outcome {
 	return outcomes
 }
 
-// someParts are documents that are read, and written back, together.
-type someParts struct {
-	*undoing
-	parts  []part             // to take back, or to look at again
-	unsure map[string]Outcome // what a commit whose answer was lost was to do, by path
-	alone  bool               // each part has a commit to itself, for Firestore has not taken that of all
-}
-
-// ready is a part that can be taken back.
-type ready struct {
-	part
-	outcomes []Outcome
-	writes   []*firestorepb.Write
-}
-
-// takeBack reads the documents as they are now and takes back what can be taken back. What somebody else writes meanwhile, and
-// what Firestore could not write, is left to look at again: the error is [retry.Transient] then.
-func (s *someParts) takeBack(ctx context.Context) error {
-	now, err := s.current(ctx, s.parts)
+// commit reads the documents as they are now, takes back what can be taken back, all in one commit or else each part in its own,
+// and tells of it. left are the parts to try again, because somebody else wrote to them meanwhile or Firestore could not; after
+// any other error there are none. unsure is what commits were to do whose answers were lost, by path.
+func (u *undoing) commit(ctx context.Context, parts []part, unsure map[string]Outcome) (left []part, err error) {
+	now, err := u.current(ctx, parts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var all []ready
-	var left []part
-	for _, p := range s.parts {
-		r := ready{part: p, outcomes: s.decide(p, now)}
-		for i, c := range p.changes {
-			if w := s.writeOf(c, r.outcomes[i].Step, now[c.Path]); w != nil && s.Apply {
-				r.writes = append(r.writes, w)
-			}
-			if wanted, sent := s.unsure[c.Path]; sent && r.outcomes[i].Step == undo.Nothing { // the commit took effect
-				r.outcomes[i] = wanted
-			}
-		}
-		if len(r.writes) > 0 {
-			all, left = append(all, r), append(left, p)
-		} else if err := s.tell(r.outcomes...); err != nil {
-			return err
-		}
-	}
-	s.parts = left
-	if !s.alone && len(all) > 1 {
-		err := s.commit(ctx, all...)
-		if s.alone = errors.Is(err, documents.ErrChanged) || documents.Refused(err); s.alone {
-			return s.takeBack(ctx)
-		}
-		if err == nil {
-			s.parts = nil
-		}
-		return err
-	}
-	s.parts = nil
-	var failed error
-	for _, r := range all {
-		switch err := s.commit(ctx, r); {
-		case err == nil:
-		case documents.Refused(err):
-			if err := s.refuse(r, "Firestore refuses it: "+status.Convert(err).Message()); err != nil {
-				return err
-			}
-		case errors.Is(err, documents.ErrChanged):
-			s.parts, failed = append(s.parts, r.part), status.Errorf(codes.Aborted, "%s keeps changing: try again later", r.changes[0].Path)
-		case retry.Transient(err):
-			s.parts, failed = append(s.parts, r.part), err
-		default:
-			return err
-		}
-	}
-	return failed
-}
-
-// commit takes parts back, all or none, and tells of it.
-func (s *someParts) commit(ctx context.Context, all ...ready) error {
-	var writes []*firestorepb.Write
 	var outcomes []Outcome
-	for _, r := range all {
-		writes, outcomes = append(writes, r.writes...), append(outcomes, r.outcomes...)
+	var writes []*firestorepb.Write
+	for _, p := range parts {
+		before := len(writes)
+		of := u.decide(p, now)
+		for i, c := range p.changes {
+			if w := u.writeOf(c, of[i].Step, now[c.Path]); w != nil && u.Apply {
+				writes = append(writes, w)
+			}
+			if wanted, sent := unsure[c.Path]; sent && of[i].Step == undo.Nothing { // the commit took effect
+				of[i] = wanted
+			}
+		}
+		if len(writes) > before {
+			left, outcomes = append(left, p), append(outcomes, of...)
+		} else if err := u.tell(of...); err != nil {
+			return nil, err
+		}
 	}
-	err := s.stillOurs(ctx)
-	if err == nil {
-		err = s.DB.Commit(ctx, writes)
+	if len(writes) == 0 {
+		return nil, nil
 	}
+	if err = u.stillOurs(ctx); err != nil {
+		return nil, err
+	}
+	err = u.DB.Commit(ctx, writes)
+	changed, refused := errors.Is(err, documents.ErrChanged), documents.Refused(err)
 	switch {
 	case err == nil:
-		return s.tell(outcomes...)
+		return nil, u.tell(outcomes...)
+	case (changed || refused) && len(left) > 1: // one part may stand in the way of the others
+		return u.commitEach(ctx, left, unsure)
+	case refused:
+		return nil, u.refuse(left[0], outcomes, "Firestore refuses it: "+status.Convert(err).Message())
+	case changed:
+		return left, status.Errorf(codes.Aborted, "%s keeps changing: try again later", outcomes[0].Target)
 	case retry.Transient(err):
 		for _, o := range outcomes {
-			s.unsure[o.Target] = o
+			unsure[o.Target] = o
 		}
+	default:
+		left = nil
 	}
-	return fmt.Errorf("write %s and %d documents more: %w", all[0].changes[0].Path, len(outcomes)-1, err)
+	return left, fmt.Errorf("write %s and %d documents more: %w", outcomes[0].Target, len(outcomes)-1, err)
+}
+
+// commitEach is [undoing.commit] with a commit for each part.
+func (u *undoing) commitEach(ctx context.Context, parts []part, unsure map[string]Outcome) (left []part, failed error) {
+	for _, p := range parts {
+		again, err := u.commit(ctx, []part{p}, unsure)
+		if err != nil && len(again) == 0 {
+			return nil, err
+		}
+		left, failed = append(left, again...), cmp.Or(failed, err)
+	}
+	return left, failed
 }
 
 // refuse tells that a part does not come back.
-func (s *someParts) refuse(r ready, why string) error {
-	for i := range r.outcomes {
-		if o := &r.outcomes[i]; o.Step.Back() {
+func (u *undoing) refuse(p part, outcomes []Outcome, why string) error {
+	for i := range outcomes {
+		if o := &outcomes[i]; o.Step.Back() {
 			o.Step, o.Why = undo.Conflict, why
 		}
 	}
-	if r.item != "" {
-		s.telling.Lock()
-		s.stays[r.item] = r.changes[0].Path
-		s.telling.Unlock()
-	}
-	return s.tell(r.outcomes...)
+	u.telling.Lock()
+	p.of.stays = p.changes[0].Path
+	u.telling.Unlock()
+	return u.tell(outcomes...)
 }
 
 // writeOf returns the write that a step is, on the condition that the document is still as it was decided about; nil for none.

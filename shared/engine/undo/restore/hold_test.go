@@ -18,6 +18,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents/wire"
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -26,24 +27,32 @@ import (
 // deaf is for undos of which only the end counts.
 func deaf(restore.Outcome) error { return nil }
 
-// TestHeld: the job does nothing until it is resumed, nor does a job that only its record tells of. Then all is deleted again.
+// TestHeld: the job does nothing until it is resumed, nor does a job that only its record tells of, nor one of a name that nobody
+// knew. Then all is deleted again.
 func TestHeld(t *testing.T) {
 	w := newWorld(t)
 	rep := w.run(t)
 	w.Set(t, "cleanupJobs/elsewhere", map[string]any{})
 	w.undo(t, rep.RunID, restore.Options{Apply: true, By: "ann"})
 	held, kept := said(t, w.restorer)
-	enginetest.Want(t, "held", []string{"elsewhere", "testJob"}, held)
+	enginetest.Want(t, "held", []string{"elsewhere", "new-jobs", "testJob"}, held)
 	enginetest.Want(t, "kept", 0, len(kept))
 	next := w.Run(t, "")
 	enginetest.Want(t, "next", report.Skipped, next.Status)
 	if len(next.Warnings) != 1 || !strings.Contains(next.Warnings[0], `by "ann", because "it came back by undoing a run"`) {
 		t.Errorf("%v", next.Warnings)
 	}
-	enginetest.Want(t, "users and drafts", 6, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts")))
-	if err := w.restorer.Resume(t.Context(), "testJob"); err != nil {
-		t.Fatal(err)
+	renamed := job
+	renamed.Name = "renamedJob"
+	other := enginetest.On(t, engine.NewFunction(renamed, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}), w.Project)
+	other.Now = w.Now
+	skipped := other.Run(t, "")
+	enginetest.Want(t, "under another name", report.Skipped, skipped.Status)
+	if len(skipped.Warnings) != 1 || !strings.Contains(skipped.Warnings[0], "until firesweep resume new-jobs") {
+		t.Errorf("%v", skipped.Warnings)
 	}
+	enginetest.Want(t, "users and drafts", 6, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts")))
+	w.resume(t)
 	w.run(t)
 	if left := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t)); left != 0 {
 		t.Errorf("%d things are left", left)
@@ -56,9 +65,7 @@ func TestNothingCameBack(t *testing.T) {
 	w := newWorld(t)
 	rep := w.run(t)
 	w.undo(t, rep.RunID, apply)
-	if err := w.restorer.Resume(t.Context(), "testJob"); err != nil {
-		t.Fatal(err)
-	}
+	w.resume(t)
 	w.undo(t, rep.RunID, apply)
 	held, _ := said(t, w.restorer)
 	enginetest.Want(t, "held", []string(nil), held)
@@ -74,7 +81,16 @@ func TestNothingCameBack(t *testing.T) {
 		w.Delete(t, path)
 	}
 	w.Set(t, "users/u1", map[string]any{"name": "another"})
+	var lost atomic.Bool
+	w.restorer = w.dying(t, new(atomic.Bool), func(request any, send func() error) error {
+		commit, _ := request.(*firestorepb.CommitRequest)
+		if strings.Contains(fmt.Sprint(commit.GetWrites()), "undoing a run") && lost.CompareAndSwap(false, true) {
+			return errors.Join(send(), status.Error(codes.Unavailable, "lost"))
+		}
+		return send()
+	})
 	w.undo(t, rep.RunID, restore.Options{Apply: true, Only: []string{"users/u1", "drafts/u1"}})
+	enginetest.Want(t, "an answer was lost", true, lost.Load())
 	w.keeps(t, "drafts/u1")
 }
 
@@ -104,9 +120,7 @@ func TestResumedMeanwhile(t *testing.T) {
 			return nil
 		}
 		resumed = true
-		if err := w.restorer.Resume(t.Context(), "testJob"); err != nil {
-			return err
-		}
+		w.resume(t)
 		if got := w.Run(t, ""); got.Status != report.Skipped { // for the undo has the lease
 			t.Errorf("a run meanwhile: %s", got.Status)
 		}
@@ -172,7 +186,7 @@ func TestKilledUndo(t *testing.T) {
 				}
 			}
 			held, _ := said(t, w.restorer)
-			left, all := len(w.Documents(t, todos)), slices.Equal(held, []string{"elsewhere", "testJob"})
+			left, all := len(w.Documents(t, todos)), slices.Equal(held, []string{"elsewhere", "new-jobs", "testJob"})
 			if left == 0 && !all || back > 0 && left > 0 {
 				t.Errorf("commit %d, after %t: %d things are back, %d are left to do, held: %v", n, after, back, left, held)
 			}
@@ -190,7 +204,7 @@ func TestKilledUndo(t *testing.T) {
 			}
 			w.undo(t, rep.RunID, apply)
 			held, _ = said(t, w.restorer)
-			enginetest.Want(t, "held", []string{"elsewhere", "testJob"}, held)
+			enginetest.Want(t, "held", []string{"elsewhere", "new-jobs", "testJob"}, held)
 			if things := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t)) + len(w.Accounts(t)); things != 13 {
 				t.Errorf("commit %d, after %t: %d things are back, want 13", n, after, things)
 			}

@@ -10,18 +10,18 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 )
 
-func (p Project) store(job string) state.Store {
-	return state.Store{Writer: p.DB, Config: p.Config, Job: job}
+func (p Project) store(job string) jobstate.Store {
+	return jobstate.Store{Writer: p.DB, Config: p.Config, Job: job}
 }
 
 // free returns [ErrUnderWay] if a run of the job is under way. Whether a lease has ended, Firestore's clock says: the
 // operator's may be minutes off.
 func (u *undoing) free(ctx context.Context) error {
-	s, now, err := u.store(u.job).Read(ctx)
+	s, now, err := u.State(ctx, u.job)
 	if err != nil {
 		return fmt.Errorf("look whether the job is under way: %w", err)
 	}
@@ -29,7 +29,7 @@ func (u *undoing) free(ctx context.Context) error {
 }
 
 // busy returns [ErrUnderWay] if somebody else holds the lease, such as another undo of this run.
-func (u *undoing) busy(s state.State, now time.Time) error {
+func (u *undoing) busy(s jobstate.State, now time.Time) error {
 	holder := s.Leased(now)
 	if holder == "" || holder == u.holder {
 		return nil
@@ -49,21 +49,14 @@ func (p Project) all(ctx context.Context, q documents.Query) (all []documents.Do
 	return all, nil
 }
 
-// lease takes the job's lease, so that no run is under way meanwhile, and returns what gives it back. The job's next run begins
-// at the beginning, for what comes back may lie before the place from which it would continue.
-func (u *undoing) lease(ctx context.Context) (release func() error, err error) {
-	if err := u.renew(ctx); err != nil {
-		return nil, err
+// release gives the job's lease back. The job's next run begins at the beginning, for what comes back may lie before the place
+// from which it would continue.
+func (u *undoing) release(ctx context.Context) error {
+	err := u.change(context.WithoutCancel(ctx), u.job, func(s jobstate.State) (jobstate.State, error) { return s.Free(u.holder), nil })
+	if err != nil {
+		return fmt.Errorf("give the lease of %s back, which ends by itself after %s: %w", u.job, jobstate.UndoLease, err)
 	}
-	return func() error {
-		_, err := u.store(u.job).Change(context.WithoutCancel(ctx), nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
-			return s.Free(u.holder), nil, nil
-		})
-		if err != nil {
-			return fmt.Errorf("give the lease of %s back, which ends by itself after %s: %w", u.job, state.UndoLease, err)
-		}
-		return nil
-	}, nil
+	return nil
 }
 
 // stillOurs returns an error unless this undo holds the lease and will for another minute. It is asked before whatever is
@@ -71,7 +64,7 @@ func (u *undoing) lease(ctx context.Context) (release func() error, err error) {
 func (u *undoing) stillOurs(ctx context.Context) error {
 	u.leasing.Lock()
 	defer u.leasing.Unlock()
-	if state.Since(u.renewed, u.Clock()) < state.UndoLease/3 {
+	if jobstate.Since(u.renewed, u.Clock()) < jobstate.UndoLease/3 {
 		return nil
 	}
 	return u.renew(ctx)
@@ -80,13 +73,13 @@ func (u *undoing) stillOurs(ctx context.Context) error {
 // renew takes the lease, or holds it for longer. Like a job's next run, it saves the report of a run that was killed.
 func (u *undoing) renew(ctx context.Context) error {
 	began := u.Clock() // before Firestore reads the clock that the lease goes by
-	_, err := u.store(u.job).Change(ctx, nil, func(s state.State, now time.Time) (after state.State, also map[string]any, err error) {
+	_, err := u.store(u.job).Change(ctx, nil, func(s jobstate.State, now time.Time) (after jobstate.State, also map[string]any, err error) {
 		if err := u.busy(s, now); err != nil {
 			return s, nil, err
 		}
 		if !u.renewed.IsZero() {
-			after, err = s.Renew(u.holder, now, state.UndoLease)
-			if _, lost := errors.AsType[*state.LostError](err); lost {
+			after, err = s.Renew(u.holder, now, jobstate.UndoLease)
+			if _, lost := errors.AsType[*jobstate.LostError](err); lost {
 				err = ErrLeaseLost
 			}
 			return after, nil, err
@@ -94,7 +87,7 @@ func (u *undoing) renew(ctx context.Context) error {
 		if killed := s.Killed(now); killed != nil {
 			also = killed.Document()
 		}
-		after, err = s.Acquire(state.Ask{Who: u.holder, Now: now, For: state.UndoLease})
+		after, err = s.Acquire(jobstate.Ask{Who: u.holder, Now: now, For: jobstate.UndoLease})
 		return after, also, err
 	})
 	if err == nil {
@@ -103,20 +96,16 @@ func (u *undoing) renew(ctx context.Context) error {
 	return err
 }
 
-// leftToDo returns the run's Todos, and [ErrUnfinished] if there are some and only a part of the run is to be taken back.
-func (u *undoing) leftToDo(ctx context.Context) ([]documents.Document, error) {
+// takeAllBack keeps what the run has left to do from being done, and takes back what it did. It returns [ErrUnfinished] if there is
+// something left and only a part of the run is to be taken back.
+func (u *undoing) takeAllBack(ctx context.Context) error {
 	todos, err := u.all(ctx, runlog.PendingOfRun(u.job, u.runID))
-	if err != nil {
-		return nil, fmt.Errorf("read what the run has left to do: %w", err)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read what the run has left to do: %w", err)
+	case len(todos) > 0 && u.partial():
+		return ErrUnfinished
 	}
-	if len(todos) > 0 && u.partial() {
-		return nil, ErrUnfinished
-	}
-	return todos, nil
-}
-
-// takeAllBack keeps what the run has left to do from being done, and takes back what it did.
-func (u *undoing) takeAllBack(ctx context.Context, todos []documents.Document) error {
 	for some := range slices.Chunk(todos, pace.MaxBatch) {
 		refs := make([]documents.Ref, len(some))
 		for i, d := range some {
@@ -130,7 +119,7 @@ func (u *undoing) takeAllBack(ctx context.Context, todos []documents.Document) e
 		}
 	}
 	u.began = true
-	err := u.takeBack(ctx)
+	err = u.takeBack(ctx)
 	if err != nil && len(todos) > 0 && !errors.Is(err, ErrRefused) {
 		err = fmt.Errorf("%w; what the run had left to do is not done any more: run undo again", err)
 	}

@@ -80,12 +80,10 @@ func TestOtherDatabases(t *testing.T) {
 	w.undo(t, report.RunID, part)
 	held, kept := said(t, other)
 	enginetest.Want(t, "held after a part", []string(nil), held)
-	for _, job := range []string{"testJob", "otherJob"} {
-		enginetest.Want(t, job+" keeps", []string{"account u1", file}, kept[job])
-	}
+	enginetest.Want(t, "kept there", map[string][]string{"all-jobs": {"account u1", file}}, kept)
 	w.undo(t, report.RunID, o)
 	held, _ = said(t, other)
-	enginetest.Want(t, "held", []string{"otherJob", "testJob"}, held)
+	enginetest.Want(t, "held", []string{"new-jobs", "otherJob", "testJob"}, held)
 }
 
 // TestCallThatEndsMeanwhile: what a run's last call still wrote before the undo had the lease comes back too.

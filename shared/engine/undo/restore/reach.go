@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/collections"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -36,10 +36,7 @@ func (u *undoing) tellRefused() error {
 
 // report returns an error if the run's report is missing, or is of another job or bucket.
 func (p Project) report(ctx context.Context, runID, job string, without bool) error {
-	if _, known := p.Jobs[job]; !known {
-		return fmt.Errorf("%w: there is no job %q, so nobody knows what it can have done", ErrUnknown, job)
-	}
-	record := state.Path(job)
+	record := jobstate.Path(job)
 	all, err := p.DB.GetAll(ctx, []string{collections.Runs + "/" + runID, record})
 	if err != nil {
 		return fmt.Errorf("read the run's report: %w", err)
@@ -51,7 +48,7 @@ func (p Project) report(ctx context.Context, runID, job string, without bool) er
 		return nil
 	case !found:
 		// A run that was killed has a report when the next one takes its lease over.
-		s, err := state.Of(p.Config, job, all[record])
+		s, err := jobstate.Of(p.Config, job, all[record])
 		if err != nil {
 			return err
 		}
@@ -60,13 +57,11 @@ func (p Project) report(ctx context.Context, runID, job string, without bool) er
 			return ErrNoReport
 		}
 		bucket = killed.Bucket
-	case report.Data["dryRun"] == true:
-		return ErrDryRun
 	case report.Data["job"] != job:
 		return fmt.Errorf("%w: its report is of the job %v", ErrUnknown, report.Data["job"])
 	}
-	if p.Bucket != nil && bucket != "" && bucket != p.Bucket.BucketName() {
-		return fmt.Errorf("the run worked on the bucket %s, and not on %s: set STORAGE_BUCKET=%s", bucket, p.Bucket.BucketName(), bucket)
+	if ours := p.Config.Bucket; ours != "" && bucket != "" && bucket != ours {
+		return fmt.Errorf("the run worked on the bucket %q, and not on %s: set STORAGE_BUCKET=%[1]q", bucket, ours)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@
 package restore
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -24,7 +23,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -69,7 +68,6 @@ type Outcome struct {
 // Errors that say why nothing is taken back.
 var (
 	ErrUnknown    = errors.New("there is no such run")
-	ErrDryRun     = errors.New("it was a preview, which writes nothing")
 	ErrUnfinished = errors.New("the run has work left: let the job run once more, which finishes it; or take back all of the run")
 	ErrUnderWay   = errors.New("the job is under way")
 	ErrLeaseLost  = errors.New("the job's lease ended, because Firestore did not answer in time: nothing more is taken back; run undo again")
@@ -81,51 +79,66 @@ var (
 // What somebody has changed since is left as it is. What no run of the job can have done is left out, and [ErrRefused] in the
 // end. It can be repeated: what is as it was before the run stays so.
 func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Outcome) error) error {
-	job, err := p.jobOf(ctx, runID, o.WithoutReport)
-	if err != nil && !errors.Is(err, ErrNoReport) {
+	if err := p.undo(ctx, runID, o, each); err != nil {
 		return fmt.Errorf("undo %s: %w", runID, err)
 	}
-	_, noLog := p.doneBy(ctx, runID)
-	if err = cmp.Or(noLog, err); err != nil { // without a log, there is nothing to miss a report for
-		return fmt.Errorf("undo %s: %w", runID, err)
+	return nil
+}
+
+func (p Project) undo(ctx context.Context, runID string, o Options, each func(Outcome) error) error {
+	parts := strings.Split(runID, "-") // the job's name, the time, and what tells it from others
+	if len(parts) != 3 || strings.Contains(runID, "/") {
+		return fmt.Errorf("%w: a run's id is like cleanupReports-20260101T000000Z-0123abcd", ErrUnknown)
+	}
+	job := parts[0]
+	if _, known := p.Jobs[job]; !known {
+		return fmt.Errorf("%w: there is no job %q, so nobody knows what it can have done", ErrUnknown, job)
+	}
+	if _, err := p.doneBy(ctx, runID); err != nil { // without a log, there is nothing to miss a report for
+		return err
+	}
+	if err := p.report(ctx, runID, job, o.WithoutReport); err != nil {
+		return err
 	}
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, each: each,
-		holder: undo.HolderPrefix + runID + "-" + rand.Text()[:8],
-		writes: map[string]int{}, several: map[string]bool{}, stays: map[string]string{}, named: map[string]bool{}, matched: map[string]bool{},
-		claimed: map[identifier]string{}, refused: map[string]bool{}, held: map[place]*state.Hold{}, kept: map[place][]string{},
-		came: map[string]bool{}, canHave: decide.CanHaveDone(p.Jobs[job]), covers: map[string]func(undo.Record) bool{}}
+		holder: undo.HolderPrefix + runID + "-" + rand.Text()[:8], at: p.Clock().UTC().Truncate(time.Microsecond),
+		records: map[string]int{}, writes: map[string]int{}, named: map[string]bool{}, matched: map[string]bool{},
+		refused: map[string]bool{}, by: map[string]bool{job: true}, with: map[string][]string{},
+		held: map[place]*jobstate.Hold{}, came: map[string]bool{}, canHave: decide.CanHaveDone(p.Jobs[job]),
+		covers: map[string]func(undo.Record) bool{}}
 	for name, j := range p.Jobs {
 		u.covers[name] = decide.Covers(j)
 	}
-	if !o.Apply {
-		if err := u.free(ctx); err != nil {
-			return fmt.Errorf("undo %s: %w", runID, err)
-		}
-		if _, err := u.survey(ctx); err != nil {
-			return fmt.Errorf("undo %s: %w", runID, err)
-		}
-		return u.takeBack(ctx)
+	if o.Apply {
+		return u.apply(ctx)
 	}
-	release, err := u.lease(ctx)
-	if err != nil {
-		return fmt.Errorf("undo %s: %w", runID, err)
+	for _, step := range []func(context.Context) error{u.free, u.survey, u.takeBack} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
-	t, err := u.survey(ctx)
-	var todos []documents.Document
+	return nil
+}
+
+// apply takes the run back, and keeps the jobs from doing it again.
+func (u *undoing) apply(ctx context.Context) (err error) {
+	if err := u.renew(ctx); err != nil {
+		return err
+	}
 	for _, step := range []func(context.Context) error{
-		func(ctx context.Context) (err error) { todos, err = u.leftToDo(ctx); return err },
-		func(ctx context.Context) error { return u.everywhere(ctx, t, u.hold) },
-		func(ctx context.Context) error { return u.everywhere(ctx, t, u.othersFree) }, // a run that begins now knows
-		func(ctx context.Context) error { return u.takeAllBack(ctx, todos) },
+		u.survey,
+		func(ctx context.Context) error { return u.everywhere(ctx, u.hold) },
+		func(ctx context.Context) error { return u.everywhere(ctx, u.othersFree) }, // a run that begins now knows
+		u.takeAllBack,
 	} {
 		if err == nil {
 			err = step(ctx)
 		}
 	}
 	if err == nil || errors.Is(err, ErrRefused) || !u.began {
-		err = errors.Join(err, u.everywhere(context.WithoutCancel(ctx), t, u.letGo))
+		err = errors.Join(err, u.everywhere(context.WithoutCancel(ctx), u.letGo))
 	}
-	return errors.Join(err, u.noteUndone(ctx, err), release())
+	return errors.Join(err, u.noteUndone(ctx, err), u.release(ctx))
 }
 
 // undoing is one call of [Project.Undo].
@@ -133,27 +146,30 @@ type undoing struct {
 	Project
 	Options
 	job, runID string
-	holder     string // as whom it holds the lease; the same undo in another process is another
-	log        []runlog.Done
-	writes     map[string]int                    // how many the log has of each document
-	several    map[string]bool                   // items whose documents several commits changed
-	stays      map[string]string                 // items that do not come back, because of a document that cannot
-	named      map[string]bool                   // of Only, by something in the log
-	matched    map[string]bool                   // documents and items that Where means
-	claimed    map[identifier]string             // which account comes back, by what identifies it
-	back       int                               // things that came back
-	came       map[string]bool                   // these
-	same       int                               // things that are as they were
-	began      bool                              // something may be back
-	held       map[place]*state.Hold             // the jobs that this call holds, and who held them before; nil: nobody
-	kept       map[place][]string                // what it has them keep, and nobody before
-	covers     map[string]func(undo.Record) bool // by job: whether it could delete or change again what a record is of
-	filesBack  sync.Once                         // says how files come back
-	refused    map[string]bool                   // targets that no run of the job can have had
+	holder     string    // as whom it holds the lease; the same undo in another process is another
+	at         time.Time // since when it holds jobs, and has them keep what comes back
 	canHave    func(r undo.Record, item string) bool
+	covers     map[string]func(undo.Record) bool // by job: whether it could delete or change again what a record is of
 
-	telling sync.Mutex
-	each    func(Outcome) error // called by one at a time, by tell
+	// What the survey finds.
+	log     []runlog.Done
+	records map[string]int      // how many the log has of each item, and what belongs to it
+	writes  map[string]int      // how many the log has of each document
+	named   map[string]bool     // of Only, by something in the log
+	matched map[string]bool     // documents and items that Where means
+	by      map[string]bool     // the jobs that can delete or change some of what comes back
+	shared  bool                // some of it is an object or an account, which the jobs of each database are about
+	with    map[string][]string // of an undo of a part, by what comes back, what was done for it
+
+	held    map[place]*jobstate.Hold // who held the jobs before that this call holds, or has keep something; nil: nobody
+	began   bool                     // something may be back
+	refused map[string]bool          // targets that no run of the job can have had
+	came    map[string]bool          // targets that came back
+	same    int                      // things that are as they were
+
+	filesBack sync.Once // says how files come back
+	telling   sync.Mutex
+	each      func(Outcome) error // called by one at a time, by tell
 
 	leasing sync.Mutex
 	renewed time.Time // when the lease last was; zero before it is taken
@@ -173,7 +189,6 @@ func (u *undoing) tell(outcomes ...Outcome) error {
 	defer u.telling.Unlock()
 	for _, o := range outcomes {
 		if o.Step.Back() {
-			u.back++
 			u.came[o.Target] = true
 		} else if o.Step == undo.Nothing {
 			u.same++
@@ -183,13 +198,4 @@ func (u *undoing) tell(outcomes ...Outcome) error {
 		}
 	}
 	return nil
-}
-
-// jobOf returns the job that a run was of. Its report must say so, unless it needs none.
-func (p Project) jobOf(ctx context.Context, runID string, withoutReport bool) (string, error) {
-	parts := strings.Split(runID, "-") // the job's name, the time, and what tells it from others
-	if len(parts) != 3 || strings.Contains(runID, "/") {
-		return "", fmt.Errorf("%w: a run's id is like cleanupReports-20260101T000000Z-0123abcd", ErrUnknown)
-	}
-	return parts[0], p.report(ctx, runID, parts[0], withoutReport)
 }

@@ -146,6 +146,16 @@ func (w world) run(t *testing.T) *report.Report {
 	return rep
 }
 
+// resume lets the job and those that are new run again.
+func (w world) resume(t *testing.T) {
+	t.Helper()
+	for _, record := range []string{"testJob", "new-jobs"} {
+		if err := w.restorer.Resume(t.Context(), record); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // said returns the jobs that a database says are held, and what each keeps.
 func said(t *testing.T, p restore.Project) (held []string, kept map[string][]string) {
 	t.Helper()
@@ -175,7 +185,7 @@ func (w world) keeps(t *testing.T, want ...string) {
 	held, kept := said(t, w.restorer)
 	enginetest.Want(t, "held", []string(nil), held)
 	slices.Sort(want)
-	enginetest.Want(t, "kept", want, kept["testJob"])
+	enginetest.Want(t, "kept", want, kept["all-jobs"])
 }
 
 // TestConflicts: what somebody has done since stays as it is and is said, and with a document what was deleted with it; the
@@ -583,11 +593,11 @@ func TestAnotherBucket(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
 	other := w.restorer
-	other.Bucket = w.Storage(t).Bucket("other")
+	other.Config.Bucket = "other"
 	refused := func(what string) {
 		t.Helper()
 		err := other.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
-		if err == nil || !strings.Contains(err.Error(), "set STORAGE_BUCKET="+w.Bucket) || len(w.Documents(t, "users")) != 0 {
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("set STORAGE_BUCKET=%q", w.Bucket)) || len(w.Documents(t, "users")) != 0 {
 			t.Errorf("%s: %v, %d users", what, err, len(w.Documents(t, "users")))
 		}
 	}
@@ -922,9 +932,7 @@ func TestForgedRecords(t *testing.T) {
 		}
 		enginetest.Want(t, "refused", slices.Sorted(maps.Keys(forged)), slices.Sorted(maps.Keys(refused)))
 	}
-	if err := w.restorer.Resume(t.Context(), "testJob"); err != nil {
-		t.Fatal(err)
-	}
+	w.resume(t)
 	err = w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
 	if held, _ := said(t, w.restorer); !errors.Is(err, restore.ErrRefused) || held != nil { // for nothing came back
 		t.Errorf("%v, held: %v", err, held)

@@ -9,19 +9,18 @@ import (
 
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/internal/state"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// noteUndone notes in the run's report, where there is one, that things came back: also by an earlier undo that was killed
-// before it noted that. One that ended with an error has brought back a part.
+// noteUndone notes in the run's report, where there is one, and where the job's state holds it, that things came back: also by an
+// earlier undo that was killed before it noted that. One that ended with an error has brought back a part.
 func (u *undoing) noteUndone(ctx context.Context, ended error) error {
-	if u.back+u.same == 0 {
+	if len(u.came)+u.same == 0 {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	path := collections.Runs + "/" + u.runID
-	d, found, err := u.DB.Get(ctx, path)
+	d, found, err := u.DB.Get(ctx, collections.Runs+"/"+u.runID)
 	if err == nil && found { // or else it is a worker's, or of a run that was killed
 		err = u.note(ctx, d, u.partial() || ended != nil && !errors.Is(ended, ErrRefused))
 	}
@@ -31,23 +30,22 @@ func (u *undoing) noteUndone(ctx context.Context, ended error) error {
 	return nil
 }
 
-// note adds what came back to what came back before, in the report and where the job's state holds it.
+// note adds what came back to what came back before.
 func (u *undoing) note(ctx context.Context, d documents.Document, partial bool) error {
-	done := report.Undone{At: u.Clock().UTC(), By: u.By, Things: u.back, Partial: partial}
+	done := report.Undone{At: u.Clock().UTC(), By: u.By, Things: len(u.came), Partial: partial}
 	before, err := report.Of(d) // any other report tells nothing of it
 	switch {
 	case err == nil && before.Undone != nil:
 		done.Things += before.Undone.Things
-		done.Partial = partial && before.Undone.Partial
-		if u.back == 0 && done.Partial == before.Undone.Partial {
+		if done.Partial = partial && before.Undone.Partial; len(u.came) == 0 && done.Partial == before.Undone.Partial {
 			return nil
 		}
-	case u.back == 0:
+	case len(u.came) == 0:
 		done.Things = u.same
 	}
 	noted := maps.Clone(d.Data)
 	noted["undone"] = done
-	_, err = u.store(u.job).Change(ctx, nil, func(s state.State, _ time.Time) (state.State, map[string]any, error) {
+	_, err = u.store(u.job).Change(ctx, nil, func(s jobstate.State, _ time.Time) (jobstate.State, map[string]any, error) {
 		if s.Last != nil && s.Last.RunID == u.runID {
 			last := *s.Last
 			last.Undone = &done

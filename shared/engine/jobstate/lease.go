@@ -1,4 +1,4 @@
-package state
+package jobstate
 
 import (
 	"cmp"
@@ -59,7 +59,7 @@ func (s State) Acquire(a Ask) (State, error) {
 		return s, nil
 	}
 	if s.Held != nil && a.Begun != nil {
-		return s, &HeldError{a.Begun.Job, *s.Held}
+		return s, &HeldError{*s.Held}
 	}
 	if s.Leased(a.Now) != "" {
 		if err := s.TooLong(a.Now, a.Longest); a.Longest > 0 && err != nil {

@@ -1,7 +1,8 @@
-// Package state is what cleanupJobs/{job} says: who has the job's lease, whether the job is held, what it keeps, where its next
-// run begins, and how the last one ended. Its transitions are pure: each takes a state and returns the next one, or says why
-// not, and comes to the same when it is repeated because its answer was lost. Only [Store] reads and writes.
-package state
+// Package jobstate is what cleanupJobs/{job} says: who has the job's lease, whether the job is held, where its next run begins,
+// and how the last one ended; and what is for all jobs: that they are held, and what they keep. Its transitions are pure: each
+// takes a state and returns the next one, or says why not, and comes to the same when it is repeated because its answer was
+// lost. Only [Store] reads and writes.
+package jobstate
 
 import (
 	"fmt"
@@ -36,7 +37,8 @@ type State struct {
 	Warned     []string       `json:"warned" firestore:"warned"`         // digests of what the last run warned of
 	Rewound    bool           `json:"rewound" firestore:"rewound"`       // the next run begins at the beginning all the same
 	Held       *Hold          `json:"held" firestore:"held"`             // by an undo or an operator; nil: nobody holds the job
-	Keep       []Kept         `json:"keep" firestore:"keep"`             // what the job keeps, whatever its rules say
+	Keep       []Kept         `json:"keep" firestore:"keep"`             // what the jobs keep, whatever their rules say; stored for AllJobs
+	Known      []string       `json:"known" firestore:"known"`           // stored for NewJobs: the jobs that it does not hold
 	Stop       any            `json:"stop" firestore:"stop"`             // the run that is told to stop; a person may have written anything
 	Month      report.Month   `json:"month" firestore:"month"`
 	Last       *report.Report `json:"lastReport" firestore:"lastReport"` // of the last run that saved one; nil: none

@@ -1,4 +1,4 @@
-package state
+package jobstate
 
 import (
 	"fmt"
@@ -11,15 +11,27 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
+// Records in cleanupJobs that are of no job, for no job has a hyphen in its name. They bind each job of the database, also one
+// that nobody knew when they were written.
+const (
+	AllJobs = "all-jobs" // holds all jobs, and lists what they keep
+	NewJobs = "new-jobs" // holds the jobs that it does not name: by an undo, those that it did not know
+)
+
+// ForAll reports whether a record is of no job, but for all.
+func ForAll(record string) bool { return record == AllJobs || record == NewJobs }
+
 // A Hold says that somebody holds the job: none of its runs does anything until the job is resumed.
 type Hold struct {
+	Record string `json:"-" firestore:"-"` // which says so: that of the job, [AllJobs] or [NewJobs]; empty: not yet stored
+
 	At    time.Time `json:"at" firestore:"at"`
 	By    string    `json:"by" firestore:"by"` // empty: not known
 	Why   string    `json:"why" firestore:"why"`
 	RunID string    `json:"runId" firestore:"runId"` // of the run that was taken back; empty: none was
 }
 
-// Kept is an item that the job keeps, and since when, by whose order and why.
+// Kept is an item that the jobs keep, and since when, by whose order and why.
 type Kept struct {
 	Path  string    `json:"path" firestore:"path"` // as [CheckKept] knows it
 	At    time.Time `json:"at" firestore:"at"`
@@ -28,7 +40,7 @@ type Kept struct {
 	RunID string    `json:"runId" firestore:"runId"`
 }
 
-// Bounds of a job's list of items to keep, for its record is one document.
+// Bounds of the list of items to keep, for it is in one document.
 const (
 	MaxKept      = 1000
 	maxKeptBytes = 500 << 10
@@ -36,18 +48,15 @@ const (
 
 // Reasons of a run to keep an item because of the list.
 const (
-	KeptListed     = "on the job's list of items to keep, until firesweep resume --keep"
-	KeptWithListed = "something that belongs to it is on the job's list of items to keep, until firesweep resume --keep"
+	KeptListed     = "on the list of items to keep, until firesweep resume --keep"
+	KeptWithListed = "something that belongs to it is on the list of items to keep, until firesweep resume --keep"
 )
 
 // A HeldError says that somebody holds the job.
-type HeldError struct {
-	Job string
-	Hold
-}
+type HeldError struct{ Hold }
 
 func (e *HeldError) Error() string {
-	return e.String() + ": it does nothing until firesweep resume " + e.Job
+	return e.String() + ": the job does nothing until firesweep resume " + e.Record
 }
 
 // String says since when a job is held, by whom and why. These are texts that somebody else may have written.
@@ -72,11 +81,39 @@ func (s State) Hold(h Hold) State {
 
 // Resume lets the job's runs begin again.
 func (s State) Resume() State {
-	s.Held = nil
+	s.Held, s.Known = nil, nil
 	return s
 }
 
-// Keeping adds items to those that the job keeps. One that is there already stays as it is.
+// HoldNew holds, as the record of [NewJobs], the jobs that are not known. Those that are held already stay so.
+func (s State) HoldNew(h Hold, known []string) State {
+	if s.Held == nil {
+		s.Known = known
+	}
+	return s.Hold(h)
+}
+
+// ResumeNew lets a job's runs begin again that the record of [NewJobs] holds.
+func (s State) ResumeNew(job string) State {
+	if s.Held != nil && !slices.Contains(s.Known, job) {
+		s.Known = append(slices.Clone(s.Known), job)
+	}
+	return s
+}
+
+// Heed adds what the records of [AllJobs] and [NewJobs] say of the job: that it is held, and what it keeps.
+func (s State) Heed(job string, all, newJobs State) State {
+	s.Keep = all.Keep
+	if s.Held == nil {
+		s.Held = all.Held
+	}
+	if s.Held == nil && !slices.Contains(newJobs.Known, job) {
+		s.Held = newJobs.Held
+	}
+	return s
+}
+
+// Keeping adds items to those that the jobs keep. One that is there already stays as it is.
 func (s State) Keeping(items ...Kept) (State, error) {
 	all := slices.Clone(s.Keep)
 	for _, item := range items {
@@ -88,7 +125,7 @@ func (s State) Keeping(items ...Kept) (State, error) {
 		}
 	}
 	if tooMany(all) {
-		return s, fmt.Errorf("a job keeps at most %d items, of %d KiB: hold the job instead, or keep a folder or a collection",
+		return s, fmt.Errorf("jobs keep at most %d items, of %d KiB: hold the jobs instead, or keep a folder or a collection",
 			MaxKept, maxKeptBytes>>10)
 	}
 	s.Keep = all
@@ -103,13 +140,9 @@ func tooMany(all []Kept) bool {
 	return len(all) > MaxKept || bytes > maxKeptBytes
 }
 
-// Unkeep takes items off the list, and has the next run begin at the beginning: they may lie before its checkpoint.
+// Unkeep takes items off the list.
 func (s State) Unkeep(paths ...string) State {
-	left := slices.DeleteFunc(slices.Clone(s.Keep), func(k Kept) bool { return slices.Contains(paths, k.Path) })
-	if len(left) < len(s.Keep) {
-		s.Keep = left
-		s = s.Rewind()
-	}
+	s.Keep = slices.DeleteFunc(slices.Clone(s.Keep), func(k Kept) bool { return slices.Contains(paths, k.Path) })
 	return s
 }
 
@@ -118,14 +151,12 @@ func (s State) wrongKeep() bool {
 	return tooMany(s.Keep) || slices.ContainsFunc(s.Keep, func(k Kept) bool { return CheckKept(k.Path) != nil })
 }
 
-const objectPrefix = "gs://"
-
-// CheckKept returns an error unless a path names items that a job can keep: a document, what is below a document or a
+// CheckKept returns an error unless a path names items that jobs can keep: a document, what is below a document or a
 // collection, an object, a folder of objects, or an account.
 func CheckKept(item string) error {
-	bucket, name, isObject := strings.Cut(strings.TrimPrefix(item, objectPrefix), "/")
+	bucket, name, isObject := strings.Cut(strings.TrimPrefix(item, report.ObjectPrefix), "/")
 	switch {
-	case strings.HasPrefix(item, objectPrefix):
+	case strings.HasPrefix(item, report.ObjectPrefix):
 		if !isObject || bucket == "" || name == "" {
 			return fmt.Errorf("%s is no object and no folder, such as gs://my-bucket/posts/u1/a.png or gs://my-bucket/posts/u1/", quoted(item))
 		}
@@ -147,13 +178,13 @@ func CheckKept(item string) error {
 	return nil
 }
 
-// Keeps are the items that a job keeps. The zero value has none.
+// Keeps are the items that the jobs keep. The zero value has none.
 type Keeps struct {
 	themselves map[string]bool
 	above      map[string]bool // what they belong to
 }
 
-// Keeps returns what the job keeps.
+// Keeps returns what the jobs keep.
 func (s State) Keeps() Keeps {
 	k := Keeps{map[string]bool{}, map[string]bool{}}
 	for _, item := range s.Keep {
@@ -198,8 +229,8 @@ func above(item string) (all []string) {
 		return nil
 	}
 	begin, document := 0, true
-	if strings.HasPrefix(item, objectPrefix) {
-		begin, document = len(objectPrefix), false
+	if strings.HasPrefix(item, report.ObjectPrefix) {
+		begin, document = len(report.ObjectPrefix), false
 	}
 	for i, slashes := begin, 0; i < len(item); i++ {
 		if item[i] != '/' {

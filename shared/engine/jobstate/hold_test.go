@@ -1,4 +1,4 @@
-package state
+package jobstate
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ func TestHeld(t *testing.T) {
 	a.Begun.Job = "job"
 	var held *HeldError
 	if _, err := s.Acquire(a); !errors.As(err, &held) || held.Hold != byUndo ||
-		err.Error() != `held since 2026-01-10T00:00:00Z by "ann", because "it came back": it does nothing until firesweep resume job` {
+		err.Error() != `held since 2026-01-10T00:00:00Z by "ann", because "it came back": the job does nothing until firesweep resume ` {
 		t.Errorf("%v", err)
 	}
 	if _, err := s.Acquire(Ask{Who: "undo-" + first, Now: midnight, For: UndoLease}); err != nil {
@@ -41,9 +41,40 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestHeldWithAllJobs: what holds all jobs holds each, and what holds the new ones those that it does not name.
+func TestHeldWithAllJobs(t *testing.T) {
+	byHand := Hold{Record: AllJobs, At: midnight, Why: "restoring"}
+	undone := Hold{Record: NewJobs, At: midnight, RunID: first}
+	all, some := State{Held: &byHand, Keep: []Kept{{Path: "users/a"}}}, State{}.HoldNew(undone, []string{"old"})
+	if some = some.HoldNew(Hold{Record: NewJobs, RunID: second}, []string{"old", "new"}); some.Held.RunID != second {
+		t.Errorf("%+v", some)
+	}
+	own := Hold{Record: "new", Why: "mine"}
+	for name, tt := range map[string]struct {
+		job       string
+		s         State
+		all, some State
+		want      *Hold
+	}{
+		"all":               {"old", State{}, all, State{}, &byHand},
+		"its own":           {"new", State{Held: &own}, all, some, &own},
+		"new":               {"new", State{}, State{}, some, some.Held},
+		"known":             {"old", State{}, State{}, some, nil},
+		"resumed":           {"new", State{}, State{}, some.ResumeNew("new"), nil},
+		"another resumed":   {"new", State{}, State{}, some.ResumeNew("newer"), some.Held},
+		"all resumed":       {"new", State{}, State{}, some.Resume(), nil},
+		"nobody holds them": {"new", State{}, State{Keep: all.Keep}, State{}.ResumeNew("new"), nil},
+	} {
+		s := tt.s.Heed(tt.job, tt.all, tt.some)
+		want(t, name, tt.want, s.Held)
+		want(t, name+": keeps", len(tt.all.Keep), len(s.Keep))
+	}
+	want(t, "known when it was resumed", 0, len(some.Resume().Known))
+}
+
 // TestKept: what belongs to something on the list is kept, and so is what it belongs to.
 func TestKept(t *testing.T) {
-	s, err := State{Checkpoint: "m"}.Keeping(Kept{Path: "users/a"}, Kept{Path: "logs/"}, Kept{Path: "users/b/notes/"},
+	s, err := State{}.Keeping(Kept{Path: "users/a"}, Kept{Path: "logs/"}, Kept{Path: "users/b/notes/"},
 		Kept{Path: "gs://b/f/"}, Kept{Path: "account u"}, Kept{Path: "users/a", Why: "again"})
 	if err != nil || len(s.Keep) != 5 || s.Keep[0].Why != "" {
 		t.Fatalf("%v, %+v", err, s.Keep)
@@ -59,10 +90,7 @@ func TestKept(t *testing.T) {
 	want(t, "in users", 2, k.In("users"))
 	want(t, "in notes", 0, k.In("users/b/notes"))
 	want(t, "none has", false, Keeps{}.Has("users/a"))
-	after := s.Unkeep("users/a", "users/none")
-	want(t, "left", 4, len(after.Keep))
-	want(t, "begins at", "", after.Begins())
-	want(t, "nothing taken off: begins at", "m", s.Unkeep("users/none").Begins())
+	want(t, "left", 4, len(s.Unkeep("users/a", "users/none").Keep))
 }
 
 // TestTooManyKept: 1,000 items, and 500 KiB.

@@ -1,4 +1,4 @@
-package state
+package jobstate
 
 import (
 	"cmp"
@@ -90,14 +90,45 @@ func (st Store) Save(ctx context.Context, all map[string]any) error {
 	return err
 }
 
-// Read returns the state, and when it was read, by Firestore's clock.
-func (st Store) Read(ctx context.Context) (s State, now time.Time, err error) {
-	d, _, err := st.Writer.Get(ctx, Path(st.Job))
+// Read returns the state, with what is for all jobs, and when it was read, by Firestore's clock. It costs three reads. The error
+// may be a [*ForeignError].
+func Read(ctx context.Context, db documents.Reader, cfg config.Config, job string) (s State, now time.Time, err error) {
+	d, _, err := db.Get(ctx, Path(job))
 	if err != nil {
 		return s, now, err
 	}
-	s, err = Of(st.Config, st.Job, d)
+	if s, err = Of(cfg, job, d); err == nil {
+		s, err = Heed(ctx, db, cfg, job, s)
+	}
 	return s, d.ReadTime, err
+}
+
+// Heed returns a job's state with what is for all jobs, in two reads. The error may be a [*ForeignError].
+func Heed(ctx context.Context, db documents.Reader, cfg config.Config, job string, s State) (State, error) {
+	found, err := db.GetAll(ctx, []string{Path(AllJobs), Path(NewJobs)})
+	if err != nil {
+		return s, fmt.Errorf("read what holds all jobs: %w", err)
+	}
+	all, err := Of(cfg, AllJobs, found[Path(AllJobs)])
+	newJobs, wrong := Of(cfg, NewJobs, found[Path(NewJobs)])
+	return s.Heed(job, all, newJobs), cmp.Or(err, wrong)
+}
+
+// ErrNotUnderWay says that a run to be stopped is not under way any more.
+var ErrNotUnderWay = errors.New("the run is not under way any more")
+
+// Stop tells a run to stop, which it does within some seconds: it begins nothing more, and saves its report. No clock decides whether
+// that is told. The error is [ErrNotUnderWay] where the run has ended.
+func Stop(ctx context.Context, w documents.Writer, cfg config.Config, job, runID string) error {
+	store := Store{Writer: w, Config: cfg, Job: job}
+	_, err := store.Change(ctx, nil, func(s State, _ time.Time) (State, map[string]any, error) {
+		if runID == "" || s.Run() != runID {
+			return s, nil, ErrNotUnderWay
+		}
+		s.Stop = runID
+		return s, nil, nil
+	})
+	return err
 }
 
 // explained adds the way out to an error that only a person can mend.
@@ -139,6 +170,9 @@ func Of(cfg config.Config, job string, d documents.Document) (s State, err error
 	if s.Holder != "" && !ByUndo(s.Holder) && (s.Run() == "" || !IsRunOf(s.Holder, job)) {
 		return State{}, foreign(cfg, job, "holder", "the field holder of "+Path(job)+" is not one that this program wrote")
 	}
+	if s.Held != nil {
+		s.Held.Record = job
+	}
 	return s, nil
 }
 
@@ -159,6 +193,7 @@ func (s *State) fields() []field {
 		{"rewound", &s.Rewound, true, nil},
 		{"held", &s.Held, true, nil},
 		{"keep", &s.Keep, true, func() bool { return s.wrongKeep() }},
+		{"known", &s.Known, true, nil},
 		{"stop", &s.Stop, false, nil},
 		{"cuts", &s.Cuts, false, nil},
 		{"warned", &s.Warned, false, nil},

@@ -1,0 +1,187 @@
+package look
+
+import (
+	"context"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cloud.google.com/go/storage"
+	"google.golang.org/api/iterator"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
+)
+
+// Numbers of owners.
+const (
+	leastOwners = 5 // fewer prove nothing
+	mostOwners  = 100
+)
+
+// owner says to which documents the files of a folder belong, or what lies below them.
+type owner struct {
+	in     *place
+	looked int             // at so many ids
+	gone   map[string]bool // those of these whose documents do not exist
+	odd    bool            // one of them perhaps never had a document
+}
+
+// certain reports whether some is gone and, for all that is known, was there: where many are not, perhaps nobody ever wrote them.
+func (o *owner) certain() bool {
+	return o != nil && o.looked >= leastOwners && len(o.gone) > 0 && 4*len(o.gone) <= o.looked && !o.odd
+}
+
+// newOwner returns the owner of what belongs to some ids, of which those do not exist. Who has an account perhaps has no document
+// yet.
+func (l *looker) newOwner(ctx context.Context, in *place, looked int, gone []string) *owner {
+	o := &owner{in: in, looked: looked, gone: map[string]bool{}, odd: l.haveAccounts(ctx, gone)}
+	for _, id := range gone {
+		o.gone[id] = true
+	}
+	return o
+}
+
+// haveAccounts reports whether one of these ids is, or may be, that of an account.
+func (l *looker) haveAccounts(ctx context.Context, ids []string) bool {
+	if l.Accounts == nil || len(ids) == 0 {
+		return false
+	}
+	there, err := l.Accounts.Exist(ctx, ids)
+	if err != nil {
+		l.unseen("accounts: %s; so no rule is proposed for what may be somebody's", err)
+	}
+	return err != nil || slices.ContainsFunc(ids, func(id string) bool { return there[id] })
+}
+
+func idsOf(docs []documents.Document) (ids []string) {
+	for _, d := range docs {
+		ids = append(ids, d.ID())
+	}
+	return ids
+}
+
+// parents finds out which documents do not exist that those of a collection lie below.
+func (l *looker) parents(ctx context.Context, c *place) {
+	var gone []string
+	for _, d := range c.docs {
+		if id := parentOf(d); slices.Contains(c.above.missing, id) && !slices.Contains(gone, id) {
+			gone = append(gone, id)
+		}
+	}
+	c.owner = l.newOwner(ctx, c.above, c.above.names, gone)
+	c.owner.odd = c.owner.odd || 4*len(c.above.missing) > c.above.names
+}
+
+func parentOf(d documents.Document) string { return path.Base(path.Dir(path.Dir(d.Path))) }
+
+// allFiles looks at the folders at the top of the bucket, and at the first files of each.
+func (l *looker) allFiles(ctx context.Context) error {
+	if l.Bucket == nil {
+		return nil
+	}
+	top, err := l.page(ctx, &storage.Query{Delimiter: "/"})
+	top = slices.DeleteFunc(top, func(o *storage.ObjectAttrs) bool { return o.Prefix == "" })
+	if len(top) >= FilePages {
+		l.unseen("files: only the first %d folders were looked at", FilePages-1)
+	}
+	for _, one := range top[:min(len(top), FilePages-1)] {
+		f := &place{path: one.Prefix}
+		var page []*storage.ObjectAttrs
+		if page, err = l.page(ctx, &storage.Query{Prefix: f.path}); err != nil {
+			return err
+		}
+		for _, o := range page {
+			if !strings.HasSuffix(o.Name, "/") {
+				f.docs = append(f.docs, documents.Document{Path: o.Name, UpdateTime: o.Created})
+			}
+		}
+		l.folders = append(l.folders, f)
+		if err := l.ownerOf(ctx, f); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// filePage is how many files a request lists.
+const filePage = 1000
+
+// page returns the first page of a listing.
+func (l *looker) page(ctx context.Context, q *storage.Query) (page []*storage.ObjectAttrs, err error) {
+	if err := q.SetAttrSelection([]string{"Name", "Created"}); err != nil {
+		return nil, err
+	}
+	_, err = iterator.NewPager(l.Bucket.Handle().Objects(ctx, q), filePage, "").NextPage(&page)
+	return page, err
+}
+
+// ownerOf finds the collection at the top to whose documents most of a folder's files belong, by the ids in their names.
+func (l *looker) ownerOf(ctx context.Context, f *place) error {
+	objects := f.path + "{owner}.*"
+	if slices.ContainsFunc(f.docs, func(d documents.Document) bool { return strings.Contains(d.Path[len(f.path):], "/") }) {
+		objects = f.path + "{owner}/**"
+	}
+	var ids []string
+	for _, d := range f.docs {
+		id := idIn(objects, d.Path)
+		if id == "" { // at several depths, the id is not at one place
+			return nil
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	ids = spread(slices.Compact(ids), mostOwners)
+	fewest := len(ids) / 2 // who does not have most of them is not their owner
+	for _, in := range l.top {
+		gone, err := l.gone(ctx, in, ids)
+		if err != nil {
+			return err
+		}
+		if 2*len(gone) >= len(ids) || f.owner != nil && len(gone) >= fewest {
+			continue
+		}
+		fewest = len(gone)
+		there := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(gone, id) })
+		odd := func(id string) bool {
+			return !slices.ContainsFunc(there, func(other string) bool { return alike(id, other) })
+		}
+		f.owner = l.newOwner(ctx, in, len(ids), gone)
+		f.owner.odd = f.owner.odd || slices.ContainsFunc(gone, odd)
+		f.objects = strings.ReplaceAll(objects, "{owner}", in.hole())
+	}
+	return nil
+}
+
+// idIn returns what stands for the hole of a pattern in an object's name; "" if nothing that could be an id.
+func idIn(objects, name string) string {
+	bound, _ := pattern.Binds(objects)(name)
+	for _, id := range bound {
+		if documents.ValidID(id) {
+			return id
+		}
+	}
+	return ""
+}
+
+var numbered = regexp.MustCompile(`^([A-Za-z]*).*[0-9]`)
+
+// alike reports whether two ids are made in the same way: both are generated and have the same length, or they begin with the
+// same letters and have a number. A word such as system is like nothing.
+func alike(a, b string) bool {
+	const generated = 16 // characters, and more
+	one, other := numbered.FindStringSubmatch(a), numbered.FindStringSubmatch(b)
+	return len(a) == len(b) && len(a) >= generated || one != nil && other != nil && one[1] == other[1]
+}
+
+// gone returns those of some ids that do not exist; all if they were not looked up.
+func (l *looker) gone(ctx context.Context, in *place, ids []string) ([]string, error) {
+	switch there := idsOf(in.docs); {
+	case in.complete:
+		return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(there, id) }), nil
+	case !l.affords(len(ids)+len(ids)/30+1, "some of the documents to which files may belong"):
+		return ids, nil
+	}
+	return l.db.Missing(ctx, in.path, ids)
+}
