@@ -104,7 +104,7 @@ func (l *lost) lacks(ctx context.Context, in rule.Place, w rule.Relation) (strin
 const lookedIn = 20
 
 // lacking returns what no document of a place has by which a field, as a rule writes it, could lead somewhere; "" if one has it,
-// or if there is no document to tell by. No index spans many collections: it looks at the first documents of those, or of a group.
+// or if there is no document to tell by. No index spans many collections: it looks at the first of those or a group.
 func lacking(ctx context.Context, r documents.Reader, in rule.Place, collections []string, field string) (string, error) {
 	name, of := field, shapeOf(field)
 	if name = strings.TrimSuffix(strings.TrimSuffix(name, ".{id}"), ".*"); name == "" {
