@@ -57,8 +57,8 @@ func (w With) reach(items string) cleanup.Reach {
 
 // Rule returns a rule that deletes a document, and what is deleted with it, if judging says so. What judging's Change writes, if
 // anything, is done instead. Its items are those of its Reach, or of the collection. One commit deletes the document with the
-// documents that are deleted with it, so that nobody sees a half. Objects and the account follow. If one commit cannot take all documents
-// that go along, earlier commits delete some of them first, and each judges the document again.
+// documents that are deleted with it, so that nobody sees a half. Objects and the account follow. If one commit cannot take them
+// all, earlier commits delete some of these documents first, and each judges the document again.
 func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
 	with.mentions = &mentions{}
 	r := cleanup.Rule[state[S]]{

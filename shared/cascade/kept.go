@@ -10,7 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// gatherKept asks about the documents that are deleted with it the unless of their relation and that of every rule of the list that is about
+// gatherKept asks about what is deleted with items the unless of its relation and that of every rule of the list that is about
 // them. What one of them keeps stays, and its parent with it.
 func (w With) gatherKept(ctx context.Context, src cleanup.Source, due []*item) error {
 	for _, i := range due {

@@ -55,7 +55,8 @@ func referring(ctx context.Context, src cleanup.Source, a asking) (r referrers, 
 	}
 	switch {
 	case len(a.beginnings) == 0 || isList:
-		one, of := documents.Filter{Field: field, Op: "in", Value: exact}, documents.Filter{Field: field, Op: "array-contains-any", Value: exact}
+		one := documents.Filter{Field: field, Op: "in", Value: exact}
+		of := documents.Filter{Field: field, Op: "array-contains-any", Value: exact}
 		switch {
 		case a.Group == "" && len(exact)*2 <= criteria.MaxAlternatives: // in one document a list, in another one value
 			q.Any = [][]documents.Filter{{one}, {of}}
@@ -161,8 +162,8 @@ func going(due []*item) map[documents.Ref]bool {
 	return goes
 }
 
-// leaveShared takes out of what is deleted with it the documents to which others refer that stay, with what belongs to these. One that a
-// later commit deletes deletes what this one leaves.
+// leaveShared takes out of what is deleted with items the documents to which others refer that stay, with what belongs to these.
+// One that a later commit deletes deletes what this one leaves.
 func (w With) leaveShared(due []*item) {
 	for again := true; again; {
 		again = false
@@ -288,14 +289,17 @@ func textsIn(value any) (all []string) {
 }
 
 // mentioning returns the documents that refer to a file, or to one in a folder, of those that there still are.
-func (w With) mentioning(ctx context.Context, src cleanup.Source, name string, goes map[documents.Ref]bool) (r referrers, err error) {
+func (w With) mentioning(ctx context.Context, src cleanup.Source, name string, goes map[documents.Ref]bool) (
+	r referrers, err error,
+) {
 	w.mentions.mu.Lock()
 	defer w.mentions.mu.Unlock()
 	if err := w.readMentions(ctx, src); err != nil || w.mentions.full {
 		return referrers{many: true}, err
 	}
 	name = objects.Spelling(name)
-	refs := slices.DeleteFunc(slices.Concat(w.mentions.by[name], w.mentions.by[anything]), func(ref documents.Ref) bool { return goes[ref] })
+	refs := slices.Concat(w.mentions.by[name], w.mentions.by[anything])
+	refs = slices.DeleteFunc(refs, func(ref documents.Ref) bool { return goes[ref] })
 	if len(refs) > mostReferrers {
 		return referrers{many: true}, nil
 	}
@@ -423,7 +427,7 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 	return nil
 }
 
-// usedFile reports whether a document of an item's collection stays that refers to a file, by any field by which files are deleted with it.
+// usedFile reports whether a document of an item's collection stays that refers to a file by any field that with names.
 func (w With) usedFile(ctx context.Context, src cleanup.Source, texts objects.Texts, i *item, text string,
 	o objects.Object, goes map[documents.Ref]bool,
 ) (bool, error) {

@@ -105,7 +105,7 @@ func (c accountsOf) keepers() (all []cleanup.Keeper) {
 	return all
 }
 
-// along returns the rules about the documents that are deleted with it with accounts: each goes, with what belongs to it, once its account
+// along returns the rules about the documents that are deleted with accounts: each is, with what belongs to it, once its account
 // is gone, unless what would have kept the account has come since.
 func (c accountsOf) along() (all []cleanup.AnyRule) {
 	account := rule.Relation{Account: "{id}"}
@@ -138,7 +138,7 @@ func (c accountsOf) along() (all []cleanup.AnyRule) {
 	return all
 }
 
-// following returns the rule about documents that are deleted with it with accounts, of any age: what keeps an account keeps them.
+// following returns the rule about documents that are deleted with accounts, of any age: what keeps an account keeps them.
 func (c accountsOf) following(w rule.Relation) rule.Rule {
 	r := rule.Rule{Collection: w.Place().Collection, Age: rule.Ages{}, With: slices.Clone(w.With), Others: c.Others}
 	for _, u := range c.Related() {

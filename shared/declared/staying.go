@@ -28,8 +28,8 @@ type staying struct {
 	stay   map[string]map[string]int // likewise, by the collection's name
 }
 
-// Staying names the collections below documents that are due, and below what is deleted with them, that would stay. key is where the
-// rule says what is deleted with them.
+// Staying names the collections below documents that are due, and below what is deleted with them, that would stay. key is where
+// the rule says what is deleted with them.
 func Staying(ctx context.Context, r documents.Reader, key string, of rule.Rule, due []string) (said []string, err error) {
 	s := staying{r, of, map[string]int{}, map[string]map[string]int{}}
 	n := min(lookedBelow, len(due))
@@ -38,8 +38,8 @@ func Staying(ctx context.Context, r documents.Reader, key string, of rule.Rule, 
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.stay)) {
 		for _, name := range slices.Sorted(maps.Keys(s.stay[key])) {
-			said = append(said, fmt.Sprintf(`%s: %s below %d of %d documents would stay: add {"subcollection": %q}, or "**" for all that is `+
-				"below", key, name, s.stay[key][name], s.looked[key], name))
+			said = append(said, fmt.Sprintf(`%s: %s below %d of %d documents would stay: add {"subcollection": %q}, or "**" for all that `+
+				"is below", key, name, s.stay[key][name], s.looked[key], name))
 		}
 	}
 	return said, err
@@ -48,7 +48,8 @@ func Staying(ctx context.Context, r documents.Reader, key string, of rule.Rule, 
 // look looks below a document, with which what with says is deleted.
 func (s *staying) look(ctx context.Context, key string, with []rule.Relation, at, place string) error {
 	d := documents.Document{Path: at}
-	if slices.ContainsFunc(with, func(w rule.Relation) bool { return w.Subcollection == rule.Everything }) || s.looked[key] == lookedBelow {
+	everything := func(w rule.Relation) bool { return w.Subcollection == rule.Everything }
+	if slices.ContainsFunc(with, everything) || s.looked[key] == lookedBelow {
 		return nil
 	}
 	names, err := s.Collections(ctx, d.Ref())

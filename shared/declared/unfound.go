@@ -103,8 +103,8 @@ func (l *lost) lacks(ctx context.Context, in rule.Place, w rule.Relation) (strin
 // lookedIn is in how many collections, or at how many documents of a group, a run looks for a field that nobody may have written.
 const lookedIn = 20
 
-// lacking returns what no document of a place has by which a field, as a rule writes it, could lead somewhere; "" if one has it, or
-// if there is no document to tell by. No index spans many collections: of those it looks at the first documents, or of the group.
+// lacking returns what no document of a place has by which a field, as a rule writes it, could lead somewhere; "" if one has it,
+// or if there is no document to tell by. No index spans many collections: it looks at the first of those or a group.
 func lacking(ctx context.Context, r documents.Reader, in rule.Place, collections []string, field string) (string, error) {
 	name, of := field, shapeOf(field)
 	if name = strings.TrimSuffix(strings.TrimSuffix(name, ".{id}"), ".*"); name == "" {
@@ -176,5 +176,6 @@ func shapeOf(field string) shape {
 	case strings.HasSuffix(field, ".*"), strings.HasSuffix(field, ".{id}"):
 		return shape{"a map in %s", isMap, map[string]any{}}
 	}
-	return shape{"one value in %[1]s (if it holds a list, write %[1]s[])", func(value any) bool { return !isList(value) && !isMap(value) }, nil}
+	ofOne := func(value any) bool { return !isList(value) && !isMap(value) }
+	return shape{"one value in %[1]s (if it holds a list, write %[1]s[])", ofOne, nil}
 }

@@ -193,7 +193,7 @@ func (c *checker) objectsAlong(key string, r Relation, nested bool) {
 	c.Expect(!nested, key, "objects can only be deleted with the rule's own documents: move it to the with of the rule")
 }
 
-// withAccounts checks what is deleted with it with accounts: documents, each with what is deleted with it as in a rule about documents.
+// withAccounts checks what is deleted with accounts: documents, each with what is deleted with it as in a rule about documents.
 func (c *checker) withAccounts() {
 	for i, w := range c.rule.With {
 		key := w.Key

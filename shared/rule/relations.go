@@ -132,9 +132,9 @@ func (r Relation) PlainField() string {
 	return strings.TrimSuffix(strings.TrimSuffix(r.Field, "[]"), ".{"+idHole+"}")
 }
 
-// Query returns the query for the documents that are related to an item. self is the item's document, and reference returns the value
-// that refers to it. With repeats, its id does not name it, because documents elsewhere may have that too. ok is false if no query
-// can ask for it.
+// Query returns the query for the documents that are related to an item. self is the item's document, and reference returns the
+// value that refers to it. With repeats, its id does not name it, because documents elsewhere may have that too. ok is false if
+// no query can ask for it.
 func (r Relation) Query(self documents.Ref, repeats bool, reference func(documents.Ref) any) (q documents.Query, ok bool) {
 	q = r.Place().Query(documents.NameOnly...)
 	q.Where = r.conditions()
@@ -209,8 +209,8 @@ func Combinations(filters []documents.Filter) int {
 	return n
 }
 
-// NamesOf returns the values by which a field may refer to a document: by its id, unless that repeats elsewhere, by reference, and
-// by its path as a text. Those for which no query can ask are left out.
+// NamesOf returns the values by which a field may refer to a document: by its id, unless that repeats elsewhere, by reference,
+// and by its path as a text. Those for which no query can ask are left out.
 func NamesOf(d documents.Ref, repeats bool, reference func(documents.Ref) any) (names []any) {
 	if !repeats {
 		names = documents.NamesOf(d.ID)
