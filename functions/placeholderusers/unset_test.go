@@ -23,7 +23,7 @@ func TestUnset(t *testing.T) {
 	for name, tt := range map[string]struct {
 		boxes         []any // of one thing each, besides 20 that have one; the name of the field is another for "missing"
 		uncountable   bool
-		reads, looked int // besides the lease and the three counts
+		reads, looked int // besides the lease, who holds jobs, and the three counts
 	}{
 		"none":               {nil, false, 0, 0},
 		"null":               {[]any{nil}, false, 1, 1},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -196,8 +197,9 @@ func (d database) examineRetention(ctx context.Context) {
 		if err != nil {
 			d.unknown("The TTL policy of "+of.group, err)
 		} else if field.TtlConfig == nil || field.TtlConfig.State != "ACTIVE" {
-			d.add(of.level, "terraform apply, or: "+d.update("fields ttls update expireAt", "--collection-group="+of.group+" --enable-ttl"),
-				"%s has no active TTL policy on expireAt: %s are kept for ever.", of.group, of.what)
+			do := d.update("fields ttls update expireAt", "--collection-group="+of.group+" --enable-ttl")
+			d.add(of.level, "terraform apply, or: "+do, "%s has no active TTL policy on expireAt: %s are kept for ever.",
+				of.group, of.what)
 		}
 	}
 }
@@ -227,22 +229,21 @@ func (d database) examineIndex(ctx context.Context, job string, wanted manifest.
 		d.unknown("The indexes of "+wanted.CollectionGroup, err)
 		return
 	}
-	words := fieldWords(wanted)
-	is := "is not there"
+	states := map[string]string{}
 	for _, index := range all {
 		i := manifest.Index{QueryScope: index.QueryScope}
 		for _, f := range index.Fields {
 			i.Fields = append(i.Fields, manifest.IndexField{FieldPath: f.FieldPath, Order: f.Order, ArrayConfig: f.ArrayConfig})
 		}
-		if fieldWords(i) == words {
-			is = "is " + index.State
-		}
+		states[fieldWords(i)] = index.State
 	}
-	if is == "is CREATING" {
+	words := fieldWords(wanted)
+	is := cmp.Or(states[words], "not there")
+	if is == "CREATING" {
 		do = "Wait until it is built; the job is tried again."
 	}
-	if is != "is READY" {
-		d.add(levelProblem, do, "%s needs the index %s of %s, which %s.", job, words, wanted.CollectionGroup, is)
+	if is != "READY" {
+		d.add(levelProblem, do, "%s needs the index %s of %s, which is %s.", job, words, wanted.CollectionGroup, is)
 	}
 }
 
@@ -379,7 +380,7 @@ func (p *patient) print(to *printer) {
 		to.Say("", 0, 0, "Nothing was found that would make a job fail, or a mistake final.")
 	}
 	if p.onEmulators() {
-		to.Say("", 0, 0, "On emulators, only the records of the jobs are checked: these have no edition, recovery, TTL policies, indexes, "+
-			"soft delete or released security rules.")
+		to.Say("", 0, 0, "On emulators, only the records of the jobs are checked: these have no edition, recovery, TTL policies, "+
+			"indexes, soft delete or released security rules.")
 	}
 }

@@ -18,8 +18,9 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// That a job is held is in its own record in the database, or in one for all jobs, which lists what they keep, too. Each run reads
-// these first. So a job is held wherever it runs: deployed, at a terminal, or from another checkout whose rules nobody here knows.
+// That a job is held is in its own record in the database, or in one for all jobs, which lists what they keep, too. Each run
+// reads these first. So a job is held wherever it runs: deployed, at a terminal, or from another checkout whose rules nobody
+// here knows.
 
 // holding is which jobs are held and what is kept, or what of this a command changes. docs/command.md documents it as JSON.
 type holding struct {
@@ -154,12 +155,12 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 // mustBeThere refuses a path where no database has a document, and none below it. Of files, folders and accounts, nothing is
 // looked up.
 func (a *app) mustBeThere(ctx context.Context, path string) error {
-	ref, err := documents.RefOf(path)
-	if err != nil { // it is no document's
-		return nil
+	ref, noDocument := documents.RefOf(path)
+	if noDocument != nil {
+		return nil //nolint:nilerr // it is a file, a folder or an account
 	}
 	there := false
-	err = a.eachDatabase(ctx, func(p restore.Project, _ string) error {
+	err := a.eachDatabase(ctx, func(p restore.Project, _ string) error {
 		_, found, err := p.DB.Get(ctx, path)
 		if err != nil || found {
 			there = there || found

@@ -13,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/objects"
 )
@@ -99,10 +98,10 @@ var toLook = manifest.Entry{Name: "init"}
 // look looks at the project by connections that only read. With an emulator of Firestore, it asks only what is emulated.
 func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings, err error) {
 	l := look.Project{Reads: look.Reads, Now: a.clock(), Rules: a.List}
-	if l.Documents, err = documents.Open(ctx, databaseOf(cfg), documents.ReadOnly()...); err != nil {
+	if _, _, err = a.reader(ctx, toLook); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, l.Documents.Close()) }()
+	l.Documents = a.readers[cfg.Database]
 	there := map[string]bool{}
 	for _, e := range emulators {
 		_, host := a.set(e)

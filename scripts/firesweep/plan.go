@@ -95,6 +95,10 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	if f.out != "" {
 		unwritten = writePlan(f.out, plans)
 	}
+	anything := func(p planned) bool { return p.Report == nil || p.Report.Scanned > 0 || len(p.Report.Kept) > 0 }
+	if p != nil && !slices.ContainsFunc(plans, anything) {
+		p.Say(yellow, 0, 2, "No rule found anything in the project %s: is it the right one?", p.where)
+	}
 	needsTasks := func(job manifest.Entry) bool { return job.Worker != "" }
 	if found && !bad && unwritten == nil && p != nil && !slices.ContainsFunc(jobs, needsTasks) {
 		p.Say("", 0, 2, "Nothing was changed. Do it:")
@@ -157,9 +161,9 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 	plans := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
 		o := options(job)
-		var at watched
-		o.Watch = at.watch
-		stop := a.progress(ctx, func() string { return at.now(fmt.Sprintf("planning %s (%d of %d)", job.Name, i+1, len(jobs))) })
+		var at far
+		o.Watch = at.watch(fmt.Sprintf("planning %s (%d of %d)", job.Name, i+1, len(jobs)))
+		stop := a.progress(ctx, at.now)
 		one := a.planHere(ctx, job, o)
 		stop()
 		if ctx.Err() != nil {
@@ -255,16 +259,10 @@ func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Re
 	if planned == nil {
 		planned = &report.Report{}
 	}
-	var due []string
-	for _, one := range planned.Plan {
-		if job.OfDocuments() && job.Deletes() && one.Action == job.Kind() {
-			due = append(due, one.Target)
-		}
-	}
 	_, db, err := a.reader(ctx, job)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	said := func(text string) bool { return slices.Contains(planned.Warnings, text) } // by the plan
-	return slices.DeleteFunc(doubts.Of(ctx, db, *job.Rule, due), said)
+	return slices.DeleteFunc(doubts.Of(ctx, db, *job.Rule, len(planned.Plan) > 0), said)
 }

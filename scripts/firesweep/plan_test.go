@@ -129,18 +129,19 @@ func TestProgress(t *testing.T) {
 // TestProgressSaysCounts: how far a plan or a run is, with as many as the last run looked at.
 func TestProgressSaysCounts(t *testing.T) {
 	t.Parallel()
-	var at watched
-	want(t, "before it begins", "planning a", at.now("planning a"))
+	var at far
+	watch := at.watch("planning a")
+	want(t, "before it begins", "planning a", at.now())
 	now := report.Progress{}
-	at.watch(func() report.Progress { return now })
+	watch(func() report.Progress { return now })
 	for words, p := range map[string]report.Progress{
-		"a: 0 looked at, 0 due":                            {},
-		"a: 1,200 of about 14,000 looked at, 31 due":       {Looked: 1200, About: 14_000, Due: 31},
-		"a: 14,001 looked at, 999 due, 100 done":           {Looked: 14_001, About: 14_000, Due: 999, Done: 100},
-		"a: 1,234,567 of about 1,234,567 looked at, 0 due": {Looked: 1_234_567, About: 1_234_567},
+		"planning a: 0 looked at, 0 due":                            {},
+		"planning a: 1,200 of about 14,000 looked at, 31 due":       {Looked: 1200, About: 14_000, Due: 31},
+		"planning a: 14,001 looked at, 999 due, 100 done":           {Looked: 14_001, About: 14_000, Due: 999, Done: 100},
+		"planning a: 1,234,567 of about 1,234,567 looked at, 0 due": {Looked: 1_234_567, About: 1_234_567},
 	} {
 		now = p
-		want(t, "progress", words, at.now("a"))
+		want(t, "progress", words, at.now())
 	}
 }
 

@@ -175,15 +175,15 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 			continue
 		}
 		job := a.All[slices.IndexFunc(a.All, func(e manifest.Entry) bool { return e.Name == p.Job })]
-		var at watched
-		underWay := func() (stop func()) { return a.progress(ctx, func() string { return at.now("running " + job.Name) }) }
-		stop := underWay()
-		err := a.runOne(ctx, f, job, at.watch, func(r ran) {
+		var at far
+		watch := at.watch("running " + job.Name)
+		stop := a.progress(ctx, at.now)
+		err := a.runOne(ctx, f, job, watch, func(r ran) {
 			stop()
 			if runs = append(runs, r); !a.json {
 				a.printer().ran(p, r)
 			}
-			stop = underWay()
+			stop = a.progress(ctx, at.now)
 		})
 		stop()
 		if ctx.Err() != nil {
@@ -245,7 +245,8 @@ func (p *printer) ran(plan planned, r ran) {
 		more := *rep
 		more.Kept = maps.Clone(rep.Kept)
 		maps.DeleteFunc(more.Kept, func(reason string, n int) bool { return planned.Kept[reason] == n })
-		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), func(w string) bool { return slices.Contains(planned.Warnings, w) })
+		said := func(warning string) bool { return slices.Contains(planned.Warnings, warning) }
+		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), said)
 		p.kept(&more)
 		p.failures(rep, planned.Failures...)
 	}

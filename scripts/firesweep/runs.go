@@ -208,10 +208,6 @@ func (p *printer) standings(all []standing, named bool) {
 	if len(never) > 0 {
 		p.Say("", 0, 2, "No run is saved for: %s", strings.Join(never, ", "))
 	}
-	if !p.emulated {
-		p.Say(faint, 0, 2, "A deployed job is started at once by:")
-		p.Command("gcloud scheduler jobs run JOB --project=%s --location=REGION", p.where)
-	}
 }
 
 // standing prints the state of a job and its runs. What went wrong in a run is said below that.

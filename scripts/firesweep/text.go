@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -187,27 +188,16 @@ func (a *app) progress(ctx context.Context, now func() string) (stop func()) {
 // doing is work of which only what it is can be said.
 func doing(text string) func() string { return func() string { return text } }
 
-// watched is how far the plan or run is that the engine does.
-type watched struct{ progress atomic.Value }
-
-func (w *watched) watch(progress func() report.Progress) { w.progress.Store(progress) }
-
-// now says what is done, and how far it is, such as "running cleanupDrafts: 1,200 of about 14,000 looked at, 31 due".
-func (w *watched) now(what string) string {
-	progress, begun := w.progress.Load().(func() report.Progress)
-	if !begun {
-		return what
-	}
-	p := progress()
-	of := ""
+// counts says how far the plan or run is that the engine does, such as ": 1,200 of about 14,000 looked at, 31 due".
+func counts(p report.Progress) string {
+	of, done := "", ""
 	if p.About > 0 && p.Looked <= p.About {
 		of = " of about " + thousands(p.About)
 	}
-	text := fmt.Sprintf("%s: %s%s looked at, %s due", what, thousands(p.Looked), of, thousands(p.Due))
 	if p.Done > 0 {
-		text += fmt.Sprintf(", %s done", thousands(p.Done))
+		done = fmt.Sprintf(", %s done", thousands(p.Done))
 	}
-	return text
+	return fmt.Sprintf(": %s%s looked at, %s due%s", thousands(p.Looked), of, thousands(p.Due), done)
 }
 
 // thousands writes a number in groups of three digits.
@@ -223,10 +213,18 @@ func thousands(n int) string {
 type far struct{ at atomic.Value }
 
 func (f *far) set(text string, done, total int) {
-	f.at.Store(fmt.Sprintf("%s (%d of %d)", text, done, total))
+	f.at.Store(doing(fmt.Sprintf("%s (%d of %d)", text, done, total)))
+}
+
+// watch returns what is given each of the engine's plans or runs for this work.
+func (f *far) watch(text string) engine.Watch {
+	f.at.Store(doing(text))
+	return func(progress func() report.Progress) { f.at.Store(func() string { return text + counts(progress()) }) }
 }
 
 func (f *far) now() string {
-	at, _ := f.at.Load().(string)
-	return cmp.Or(at, "beginning")
+	if at, begun := f.at.Load().(func() string); begun {
+		return at()
+	}
+	return "beginning"
 }

@@ -225,8 +225,9 @@ func (t *taken) heldNow(h holding) {
 // heldBy says what jobs do not do until they are resumed, and how that is said to them.
 func (p *printer) heldBy(t taken) {
 	if len(t.Held) > 0 {
-		p.Say("", 2, 2, "Held, because they could delete it again, or because these rules do not say what they do: %s. Correct the rule or "+
-			"the data, then:", strings.Replace(strings.Join(t.Held, ", "), jobstate.NewJobs, "jobs that are new ("+jobstate.NewJobs+")", 1))
+		held := strings.Replace(strings.Join(t.Held, ", "), jobstate.NewJobs, "jobs that are new ("+jobstate.NewJobs+")", 1)
+		p.Say("", 2, 2, "Held, because they could delete it again, or because these rules do not say what they do: %s. "+
+			"Correct the rule or the data, then:", held)
 		p.Command("%s", p.cmd("resume", t.Held...))
 	}
 	if t.Keep > 0 {

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
 
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/quota"
 	"github.com/firesweep/firesweep/shared/usage"
 )
@@ -129,7 +130,7 @@ func (w Writer) Delete(ctx context.Context, uids []string) []error {
 	results := make([]error, len(uids))
 	for i, uid := range uids {
 		if failed[uid] != nil {
-			results[i] = fmt.Errorf("delete account %s: %w", uid, failed[uid])
+			results[i] = fmt.Errorf("delete account %s: %w", harmless.Text(uid), failed[uid])
 		}
 	}
 	return results

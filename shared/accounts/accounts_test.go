@@ -252,11 +252,11 @@ func TestQuotaOfSome(t *testing.T) {
 		return nil, nil
 	}}
 	pauses := 0
-	got := writer(f, &pauses).Delete(t.Context(), []string{"a", "b", "c", "d"})
-	if diff := cmp.Diff([]string{"delete account a: INTERNAL_ERROR", "", "", ""}, texts(got)); diff != "" {
+	got := writer(f, &pauses).Delete(t.Context(), []string{"a\u202e", "b", "c", "d"})
+	if diff := cmp.Diff([]string{`delete account a\u202e: INTERNAL_ERROR`, "", "", ""}, texts(got)); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([][]string{{"a", "b", "c", "d"}, {"b", "c"}, {"c"}}, f.calls); diff != "" || pauses != 2 {
+	if diff := cmp.Diff([][]string{{"a\u202e", "b", "c", "d"}, {"b", "c"}, {"c"}}, f.calls); diff != "" || pauses != 2 {
 		t.Errorf("%d pauses, calls (-want +got):\n%s", pauses, diff)
 	}
 }

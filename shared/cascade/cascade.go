@@ -20,7 +20,7 @@ import (
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// With says what is deleted along with documents of a rule's collection.
+// With says what is deleted with documents of a rule's collection.
 type With struct {
 	rule.Rule // its Collection or CollectionGroup, and With
 	// Strict says that the application writes ids as strings and objects as URLs. Then numbers, references and objects' names
@@ -29,9 +29,11 @@ type With struct {
 	// Home, if set, is the folder of a document's author, or "". Of the objects that the document names, those elsewhere are kept
 	// if their metadata does not name it.
 	Home func(documents.Document) string
+
+	mentions *mentions
 }
 
-// reach returns what a rule can do of whose items these are what goes along.
+// reach returns what a rule can do of whose items these are what is deleted with it.
 func (w With) reach(items string) cleanup.Reach {
 	r := cleanup.Reach{Items: items, Deletes: []string{items}}
 	for _, a := range w.Along() {
@@ -53,11 +55,12 @@ func (w With) reach(items string) cleanup.Reach {
 	return r
 }
 
-// Rule returns a rule that deletes a document, and what goes along with it, if judging says so. What judging's Change writes, if
+// Rule returns a rule that deletes a document, and what is deleted with it, if judging says so. What judging's Change writes, if
 // anything, is done instead. Its items are those of its Reach, or of the collection. One commit deletes the document with the
-// documents that go along, so that nobody sees a half. Objects and the account follow. If one commit cannot take all documents
+// documents that are deleted with it, so that nobody sees a half. Objects and the account follow. If one commit cannot take all documents
 // that go along, earlier commits delete some of them first, and each judges the document again.
 func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
+	with.mentions = &mentions{}
 	r := cleanup.Rule[state[S]]{
 		Name: judging.Name, Reach: with.reach(cmp.Or(judging.Reach.Items, with.Collection)),
 		Load: func(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]state[S], error) {
@@ -95,45 +98,47 @@ func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
 	}
 	r.Reach.Writes = append(r.Reach.Writes, judging.Reach.Writes...)
 	if slices.ContainsFunc(with.With, Deep) {
-		r.Group = 1 // what goes along with one item may fill a commit
+		r.Group = 1 // what is deleted with one item may fill a commit
 	}
 	return r
 }
 
-// Deep reports whether what goes along must be looked for one item after the other.
+// Deep reports whether what is deleted with it must be looked for one item after the other.
 func Deep(a rule.Relation) bool {
 	return len(a.With) > 0 || a.Subcollection == rule.Everything || a.Remove
 }
 
-// state is what the judging rule loaded for a document, and the document with what goes along.
+// state is what the judging rule loaded for a document, and the document with what is deleted with it.
 type state[S any] struct {
 	judged S
 	item
 }
 
-// item is a document with documents that go along: all of them, or only the first.
+// item is a document with documents that are deleted with it: all of them, or only the first.
 type item struct {
 	cleanup.Subject
 	children []child
 	whole    bool                       // children are all
 	shared   []documents.Ref            // documents to which others refer, so that they stay
 	files    map[string]map[string]file // what its texts refer to, by the relation's key
+	used     bool                       // others refer to a file of its folder
 	kept     string                     // why it stays: a rule keeps what belongs to it
 }
 
-// child is a document that goes along.
+// child is a document that is deleted with another.
 type child struct {
 	documents.Document
 	// loses, if set, returns the field that is written instead of deleting it, with its value, given the document's fields.
 	loses func(data map[string]any) (field string, whole any)
 
+	missing   bool            // there is no such document, but others may be below it
 	unless    []rule.Relation // of the relation
 	above     documents.Ref   // what led to it
 	claimed   bool            // by a field: others may refer to it, too
 	referrers referrers
 }
 
-// gather reads the documents that go along.
+// gather reads the documents that are deleted with it.
 func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error {
 	for _, a := range w.With {
 		var err error
@@ -192,25 +197,27 @@ func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Rel
 	return nil
 }
 
-// named returns the documents that a path names, of those that there are.
-func (w With) named(
+// at returns the documents that a path names: those that there are and, if something may be below them, the others without
+// fields and times.
+func (w With) at(
 	ctx context.Context, src cleanup.Source, a rule.Relation, of rule.Item,
 ) (all []documents.Document, err error) {
 	refs, ok := of.Fill(a.Document)
 	if !ok {
-		return nil, nil // it names none, so none goes along
+		return nil, nil // it names none, so none is deleted
 	}
 	found, err := src.Get(ctx, refs)
 	for _, ref := range refs {
-		if d, there := found[ref]; there {
+		if d, there := found[ref]; there || len(a.With) > 0 {
+			d.Path = ref.Path()
 			all = append(all, d)
 		}
 	}
 	return all, err
 }
 
-// gatherDeep reads what goes along with one item after the other, as far as the commit has room. A document comes with all that
-// goes along with it, or only some of that comes, and a later commit goes on.
+// gatherDeep reads what is deleted with one item after the other, as far as the commit has room. A document comes with all that
+// is deleted with it, or only some of that comes, and a later commit goes on.
 func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relation, due []*item) error {
 	for _, i := range due {
 		t := tree{With: w, src: src, room: i.Room - len(i.children)}
@@ -224,7 +231,7 @@ func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relatio
 	return nil
 }
 
-// tree collects what goes along with one document.
+// tree collects what is deleted with one document.
 type tree struct {
 	With
 	src      cleanup.Source
@@ -232,7 +239,7 @@ type tree struct {
 	children []child
 }
 
-// add adds what goes along with a document of a place, and reports whether that is all.
+// add adds what is deleted with a document of a place, and reports whether that is all.
 func (t *tree) add(
 	ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at string, place rule.Place,
 ) (whole bool, err error) {
@@ -270,7 +277,7 @@ func (t *tree) addOf(
 		return false, err
 	}
 	for _, d := range found {
-		c := child{Document: d, unless: a.Unless, above: ref}
+		c := child{Document: d, unless: a.Unless, above: ref, missing: a.Document != "" && d.UpdateTime.IsZero()}
 		if a.Document != "" {
 			if c.referrers, c.claimed, err = t.referrersOf(ctx, t.src, place, a.Document, of, d.Ref()); err != nil {
 				return false, err
@@ -293,19 +300,19 @@ func (t *tree) addOf(
 	return whole, nil
 }
 
-// find returns the first documents that go along with one, and whether these are all.
+// find returns the first documents that are deleted with one, and whether these are all.
 func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, repeats bool) (
 	found []documents.Document, whole bool, err error,
 ) {
 	if a.Document != "" {
-		found, err = t.named(ctx, t.src, a, of)
+		found, err = t.at(ctx, t.src, a, of)
 		return found, true, err
 	}
-	queries, ok := a.Queries(ref, repeats, t.src.Reference, t.src.Run().Now)
+	q, ok := a.Query(ref, repeats, t.src.Reference)
 	if !ok || nameless(a, ref) { // no query can ask for what names it, so that stays
 		return nil, true, nil
 	}
-	q, limit := queries[0], max(0, t.room)+1
+	limit := max(0, t.room) + 1
 	if a.Remove || slices.ContainsFunc(a.With, func(b rule.Relation) bool { return b.Document != "" }) {
 		q.Select = nil // else names are enough
 	}
@@ -326,35 +333,36 @@ func removed(a rule.Relation, database string, data map[string]any, gone documen
 	all := valuesAt(data, strings.Split(list, "."))
 	elements, _ := all[len(all)-1].([]any)
 	return Changed(data, list, slices.DeleteFunc(slices.Clone(elements), func(element any) bool {
+		if _, isText := element.(string); isText && slices.Contains(gone.Texts(), element) {
+			return true
+		}
 		_, isReference := documents.ReferenceOf(element)
 		id, named := documents.Document{Database: database}.IDIn(gone.Collection, element)
 		return named && (isReference || !repeats) && id == gone.ID
 	}))
 }
 
-// belonging returns the lookup for documents that go along: those below a document, or those that name it.
+// belonging returns the lookup for documents that are deleted with it: those below a document, or those that name it.
 func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
 	c := cleanup.Children{Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != ""}
 	if c.Subcollection || w.Strict {
 		return c
 	}
 	if w.Repeats() { // ids repeat, so only references count; a parent is its path
-		c.Names = func(path string) []any { return []any{src.Reference(documents.Document{Path: path}.Ref())} }
+		c.Names = func(path string) []any {
+			return rule.NamesOf(documents.Document{Path: path}.Ref(), true, src.Reference)
+		}
 		c.NameOf = func(value any) (string, bool) {
-			ref, ok := documents.ReferenceOf(value)
+			ref, ok := documents.RefIn(value)
 			return ref.Path(), ok
 		}
 		return c
 	}
 	c.Names = func(id string) []any {
-		names := documents.NamesOf(id)
-		if reference := src.Reference(documents.Ref{Collection: w.Collection, ID: id}); documents.Queryable(reference) {
-			names = append(names, reference)
-		}
-		return names
+		return rule.NamesOf(documents.Ref{Collection: w.Collection, ID: id}, false, src.Reference)
 	}
 	c.NameOf = func(value any) (string, bool) {
-		if ref, ok := documents.ReferenceOf(value); ok {
+		if ref, ok := documents.RefIn(value); ok {
 			return ref.ID, ref.Collection == w.Collection
 		}
 		return documents.IDOf(value)
@@ -371,7 +379,7 @@ func (w With) change(i item, run cleanup.Run) (change cleanup.Change) {
 	}
 	change.Writes = losses(i.children)
 	for _, child := range i.children {
-		if child.loses != nil {
+		if child.loses != nil || child.missing {
 			continue
 		}
 		change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: child.Ref()})
@@ -383,12 +391,18 @@ func (w With) change(i item, run cleanup.Run) (change cleanup.Change) {
 	if i.Found {
 		change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: i.Ref()})
 	}
-	for _, ref := range i.shared {
+	left := func(what string) {
 		change.Kept = append(change.Kept, w.keptUsed())
 		change.Notices = append(change.Notices, cleanup.Notice{
-			Message: fmt.Sprintf("%s: deleted, but not %s: %s", i.Path, ref.String(), w.keptUsed()),
+			Message: fmt.Sprintf("%s: deleted, but not %s: %s", i.Path, what, w.keptUsed()),
 			Fields:  map[string]any{"document": i.Path, "reason": w.keptUsed()},
 		})
+	}
+	for _, ref := range i.shared {
+		left(ref.String())
+	}
+	if i.used {
+		left("the files of its folder")
 	}
 	for _, a := range w.With {
 		w.follow(&change, a, i, run)
@@ -425,7 +439,7 @@ func (w With) follow(change *cleanup.Change, a rule.Relation, i item, run cleanu
 	switch {
 	case a.Account != "":
 		change.Then = append(change.Then, cleanup.FollowUp{Account: i.ID(), Absent: i.Ref()})
-	case a.Objects != "" && a.Field == "" && nameless(a, i.Ref()): // others' files may be in the folder
+	case a.Objects != "" && a.Field == "" && (nameless(a, i.Ref()) || i.used): // others' files may be in the folder
 	case a.Objects != "" && a.Field == "":
 		change.Then = append(change.Then, cleanup.FollowUp{Object: cleanup.ObjectDeletion{Name: folder, Folder: true}, Absent: i.Ref()})
 	case a.Objects != "":

@@ -10,7 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// gatherKept asks about the documents that go along the unless of their relation and that of every rule of the list that is about
+// gatherKept asks about the documents that are deleted with it the unless of their relation and that of every rule of the list that is about
 // them. What one of them keeps stays, and its parent with it.
 func (w With) gatherKept(ctx context.Context, src cleanup.Source, due []*item) error {
 	for _, i := range due {
@@ -18,11 +18,23 @@ func (w With) gatherKept(ctx context.Context, src cleanup.Source, due []*item) e
 		for _, c := range i.children {
 			goes[c.Ref()] = c.loses == nil
 		}
+		for _, other := range w.Others {
+			if other.Accounts == "" {
+				continue
+			}
+			of := rule.Item{ID: i.ID(), Bound: map[string]string{"uid": i.ID()}}
+			switch why, err := keptBy(ctx, src, other.Rule, of, i.Ref(), goes); {
+			case err != nil:
+				return err
+			case why != "":
+				i.kept = "the account that would be deleted with it stays, because " + why
+			}
+		}
 		for _, c := range i.children {
 			in := c.Ref().Collection
 			asked := []rule.Rule{{CollectionGroup: path.Base(in), Unless: c.unless}}
 			for _, other := range w.Others {
-				if rule.Same(other.At(), in) {
+				if other.OfDocuments() && rule.Same(other.At(), in) {
 					asked = append(asked, other.Rule)
 				}
 			}
@@ -56,6 +68,13 @@ func keeps(ctx context.Context, src cleanup.Source, r rule.Rule, ref documents.R
 			return e.Words(), nil
 		}
 	}
+	return keptBy(ctx, src, r, i, ref, goes)
+}
+
+// keptBy returns what keeps an item by the relations of a rule's unless, "" if nothing does.
+func keptBy(ctx context.Context, src cleanup.Source, r rule.Rule, i rule.Item, ref documents.Ref, goes map[documents.Ref]bool) (
+	string, error,
+) {
 	r.Gone = nil
 	for _, u := range r.Related() {
 		named, exists, err := related(ctx, src, u, i, ref, goes)
@@ -91,7 +110,7 @@ func related(
 		found, err := src.Accounts(ctx, []string{uid})
 		return true, found[uid], err
 	}
-	queries, ok := u.Queries(ref, false, src.Reference, src.Run().Now)
+	queries, ok := u.Queries(ref, src.Reference, src.Run().Now)
 	for _, q := range queries {
 		q.ReadOnly = true
 		some, err := src.First(ctx, q, "", len(goes)+1)

@@ -1,16 +1,21 @@
 package cascade
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
 // referrers are the documents that refer to something by a field.
@@ -49,10 +54,16 @@ func referring(ctx context.Context, src cleanup.Source, a asking) (r referrers, 
 		}
 	}
 	switch {
-	case isList:
-		q.Where = []documents.Filter{{Field: field, Op: "array-contains-any", Value: exact}}
-	case len(a.beginnings) == 0:
-		q.Where = []documents.Filter{{Field: field, Op: "in", Value: exact}}
+	case len(a.beginnings) == 0 || isList:
+		one, of := documents.Filter{Field: field, Op: "in", Value: exact}, documents.Filter{Field: field, Op: "array-contains-any", Value: exact}
+		switch {
+		case a.Group == "" && len(exact)*2 <= criteria.MaxAlternatives: // in one document a list, in another one value
+			q.Any = [][]documents.Filter{{one}, {of}}
+		case isList:
+			q.Where = []documents.Filter{of}
+		default:
+			q.Where = []documents.Filter{one}
+		}
 	default:
 		q.OrderBy = []string{field}
 		for _, text := range a.beginnings {
@@ -91,7 +102,7 @@ func (w With) referrersOf(
 		}
 		a := asking{Place: in, field: hole}
 		if strings.HasSuffix(path, "/{"+hole+"}") {
-			a.exact = append(documents.NamesOf(to.ID), src.Reference(to))
+			a.exact = rule.NamesOf(to, false, src.Reference)
 		} else {
 			value, _ := of.Field(strings.TrimSuffix(hole, "[]"))
 			list, isList := value.([]any)
@@ -132,7 +143,7 @@ func (w With) havingKey(
 	return r, true, err
 }
 
-// keptUsed is the reason to keep what goes along because somebody else refers to it.
+// keptUsed is the reason to keep what is deleted with it because somebody else refers to it.
 func (w With) keptUsed() string { return "another document of " + w.Source() + " refers to it" }
 
 // going are the documents that a commit deletes.
@@ -150,8 +161,8 @@ func going(due []*item) map[documents.Ref]bool {
 	return goes
 }
 
-// leaveShared takes out of what goes along the documents to which others refer that stay, with what belongs to these. One that a
-// later commit deletes takes along what this one leaves.
+// leaveShared takes out of what is deleted with it the documents to which others refer that stay, with what belongs to these. One that a
+// later commit deletes deletes what this one leaves.
 func (w With) leaveShared(due []*item) {
 	for again := true; again; {
 		again = false
@@ -172,10 +183,163 @@ func (w With) leaveShared(due []*item) {
 	}
 }
 
-// file is what a text of an item refers to: files that go along, and why something of it stays.
+// file is what a text of an item refers to: files that are deleted with it, and why something of it stays.
 type file struct {
 	names []string
 	kept  string
+}
+
+// mentions are the files to which documents of a rule's collection refer by its fields, in whatever shape and spelling, by their
+// spelling, and the folders of these. It is read once a run, where no query can ask who else refers to a file.
+type mentions struct {
+	mu    sync.Mutex
+	run   string
+	by    map[string][]documents.Ref
+	full  bool            // and more than there is room for
+	shape map[string]bool // fields of which some document has another shape than the rule says
+}
+
+// bytesOfMention is about what one needs; a quarter of the process's memory is for all of them.
+const bytesOfMention = 150
+
+// begin forgets what an earlier run has read. The lock is held.
+func (m *mentions) begin(run string) *mentions {
+	if m.run != run {
+		m.run, m.by, m.full, m.shape = run, nil, false, map[string]bool{}
+	}
+	return m
+}
+
+// readMentions reads them, unless that was done.
+func (w With) readMentions(ctx context.Context, src cleanup.Source) error {
+	m := w.mentions.begin(src.Run().ID)
+	if m.by != nil {
+		return nil
+	}
+	m.by = map[string][]documents.Ref{}
+	q := w.Place().Query()
+	for _, a := range w.named() {
+		q.Select = append(q.Select, rule.Selected(a.Field)...)
+	}
+	for page, err := range src.Pages(ctx, q) {
+		if err != nil {
+			m.by = nil
+			return err
+		}
+		for _, d := range page.Documents {
+			for name := range w.mentioned(d) {
+				m.by[name] = append(m.by[name], d.Ref())
+				m.full = m.full || int64(len(m.by)) > config.MemoryLimit()/4/bytesOfMention
+			}
+			if m.full {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// anything is in place of the names that a text may mean if there are more than anybody can tell.
+const anything = ""
+
+// mentioned returns what a document refers to, by spelling: files, and the folders of these.
+func (w With) mentioned(d documents.Document) map[string]bool {
+	all := map[string]bool{}
+	for _, a := range w.named() {
+		folder := pattern.Folder(a.Objects)
+		field, _, _ := strings.Cut(a.Field, ".")
+		for _, text := range textsIn(valuesAt(d.Data, []string{strings.TrimSuffix(field, "[]")})) {
+			names, sure := objects.Mentioned(text, cmp.Or(folder, "/"))
+			if folder == "" {
+				names = append(names, objects.Spelling(strings.Trim(text, " /")))
+			}
+			all[anything] = all[anything] || !sure
+			for _, name := range names {
+				all[name] = true
+				for i := range len(name) {
+					if name[i] == '/' {
+						all[name[:i+1]] = true
+					}
+				}
+			}
+		}
+	}
+	if !all[anything] {
+		delete(all, anything)
+	}
+	return all
+}
+
+// textsIn returns all texts in a value.
+func textsIn(value any) (all []string) {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, one := range v {
+			all = append(all, textsIn(one)...)
+		}
+	case map[string]any:
+		for _, one := range v {
+			all = append(all, textsIn(one)...)
+		}
+	}
+	return all
+}
+
+// mentioning returns the documents that refer to a file, or to one in a folder, of those that there still are.
+func (w With) mentioning(ctx context.Context, src cleanup.Source, name string, goes map[documents.Ref]bool) (r referrers, err error) {
+	w.mentions.mu.Lock()
+	defer w.mentions.mu.Unlock()
+	if err := w.readMentions(ctx, src); err != nil || w.mentions.full {
+		return referrers{many: true}, err
+	}
+	name = objects.Spelling(name)
+	refs := slices.DeleteFunc(slices.Concat(w.mentions.by[name], w.mentions.by[anything]), func(ref documents.Ref) bool { return goes[ref] })
+	if len(refs) > mostReferrers {
+		return referrers{many: true}, nil
+	}
+	there, err := src.Get(ctx, refs)
+	r.refs = slices.Collect(maps.Keys(there))
+	return r, err
+}
+
+// named returns the relations by which fields refer to files.
+func (w With) named() (all []rule.Relation) {
+	for _, a := range w.With {
+		if a.Objects != "" && a.Field != "" {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// otherwise reports whether some document has a field in another shape than the rule says: a list instead of a text, or a text
+// instead of a list. Of many collections, no index tells.
+func (w With) otherwise(ctx context.Context, src cleanup.Source, field string) (bool, error) {
+	name, isList := strings.CutSuffix(field, "[]")
+	if w.IsGroup() {
+		return false, nil
+	}
+	w.mentions.mu.Lock()
+	defer w.mentions.mu.Unlock()
+	m := w.mentions.begin(src.Run().ID)
+	if other, known := m.shape[field]; known {
+		return other, nil
+	}
+	q := w.Place().Query(name)
+	q.OrderBy, q.From, q.ReadOnly = []string{name}, []any{[]any{}}, true
+	if isList {
+		q.From = []any{""}
+	}
+	found, err := src.First(ctx, q, "", 1)
+	other := false
+	for _, d := range found {
+		_, hasText := valuesAt(d.Data, strings.Split(name, "."))[0].(string)
+		other = !isList || hasText
+	}
+	m.shape[field] = other
+	return other, err
 }
 
 // gatherFiles looks up which files the fields of items refer to, and who else refers to them: one query for each.
@@ -186,10 +350,18 @@ func (w With) gatherFiles(ctx context.Context, src cleanup.Source, due []*item) 
 			continue
 		}
 		for _, a := range w.With {
-			if a.Objects == "" || a.Field == "" || w.Strict {
-				continue
+			var used bool
+			var err error
+			switch {
+			case a.Objects == "" || w.Strict:
+			case a.Field == "":
+				if len(w.named()) > 0 {
+					used, err = w.usedFile(ctx, src, w.texts(src, a, *i), i, "", objects.Object{Name: folderOf(a, *i)}, goes)
+				}
+			default:
+				err = w.gatherNamed(ctx, src, a, i, goes)
 			}
-			if err := w.gatherNamed(ctx, src, a, i, goes); err != nil {
+			if i.used = i.used || used; err != nil {
 				return err
 			}
 		}
@@ -199,8 +371,7 @@ func (w With) gatherFiles(ctx context.Context, src cleanup.Source, due []*item) 
 
 // gatherNamed is gatherFiles for one field of one item.
 func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relation, i *item, goes map[documents.Ref]bool) error {
-	cfg := src.Run().Config
-	texts := objects.Texts{Bucket: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage, Folder: folderOf(a, *i)}
+	texts := w.texts(src, a, *i)
 	var asked []string
 	files := map[string]file{}
 	for _, value := range valuesAt(i.Data, strings.Split(a.Field, ".")) {
@@ -252,30 +423,45 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 	return nil
 }
 
-// usedFile reports whether a document of an item's collection stays that refers to a file, by any field by which files go along.
+// usedFile reports whether a document of an item's collection stays that refers to a file, by any field by which files are deleted with it.
 func (w With) usedFile(ctx context.Context, src cleanup.Source, texts objects.Texts, i *item, text string,
 	o objects.Object, goes map[documents.Ref]bool,
 ) (bool, error) {
 	exact, beginnings := texts.References(o)
-	for _, b := range w.With {
-		if b.Objects == "" || b.Field == "" {
-			continue
-		}
-		asks := asking{Place: w.Place(), field: b.Field, exact: []any{text}, beginnings: beginnings}
+	inFolder := strings.HasSuffix(o.Name, "/")
+	if inFolder {
+		exact, beginnings = nil, append(exact, beginnings...)
+	}
+	for _, b := range w.named() {
+		asks := asking{Place: w.Place(), field: b.Field, beginnings: beginnings}
 		asks.refers = func(d documents.Document) bool {
 			other, _ := d.Value(b.Field).(string)
 			names, all := objects.Mentioned(other, texts.Folder)
-			return other == text || other == "" || !all || slices.Contains(names, objects.Spelling(o.Name))
+			return other == text || other == "" || !all || slices.ContainsFunc(names, func(name string) bool {
+				return name == objects.Spelling(o.Name) || inFolder && strings.HasPrefix(name, objects.Spelling(o.Name))
+			})
+		}
+		if text != "" {
+			asks.exact = []any{text}
 		}
 		for _, one := range exact {
 			asks.exact = append(asks.exact, one)
 		}
-		if list, rest, inMaps := strings.Cut(b.Field, "[]."); inMaps {
-			if asks.exact = elementsWith(i.Data, list, rest, text); len(asks.exact) == 0 {
-				continue // the item does not refer to it by this field
+		// No query finds what is in maps of a list by a part of the map, nor an element of a list by its beginning.
+		scan := strings.Contains(b.Field, "[].") || inFolder && strings.HasSuffix(b.Field, "[]")
+		if !scan {
+			var err error
+			if scan, err = w.otherwise(ctx, src, b.Field); err != nil {
+				return false, err
 			}
 		}
-		r, err := referring(ctx, src, asks)
+		var r referrers
+		var err error
+		if scan {
+			r, err = w.mentioning(ctx, src, o.Name, goes)
+		} else {
+			r, err = referring(ctx, src, asks)
+		}
 		if err != nil || r.stay(goes) {
 			return true, err
 		}
@@ -283,16 +469,10 @@ func (w With) usedFile(ctx context.Context, src cleanup.Source, texts objects.Te
 	return false, nil
 }
 
-// elementsWith returns the elements of a list that hold a text at a path.
-func elementsWith(data map[string]any, list, rest, text string) (all []any) {
-	values := valuesAt(data, strings.Split(list, "."))
-	elements, _ := values[len(values)-1].([]any)
-	for _, element := range elements {
-		if slices.Contains(valuesAt(element, strings.Split(rest, ".")), any(text)) {
-			all = append(all, element)
-		}
-	}
-	return all
+// texts says what texts are like that refer to an item's files.
+func (w With) texts(src cleanup.Source, a rule.Relation, i item) objects.Texts {
+	cfg := src.Run().Config
+	return objects.Texts{Bucket: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage, Folder: folderOf(a, i)}
 }
 
 // folderOf returns the folder of an item's files.

@@ -2,6 +2,7 @@ package cleanup
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -24,6 +25,8 @@ type Source interface {
 	// Below returns the first documents below one, without fields: however deep, be there documents between or not. No transaction
 	// holds them still.
 	Below(ctx context.Context, document documents.Ref, limit int) ([]documents.Document, error)
+	// Pages are all documents that a query matches. No transaction holds them still.
+	Pages(ctx context.Context, q documents.Query) iter.Seq2[documents.Page, error]
 	// Objects returns those of some objects that there are. No transaction holds them still.
 	Objects(ctx context.Context, names []string) (map[string]objects.Object, error)
 	// Accounts reports which accounts exist. No transaction holds them still, so a rule asks for them last.

@@ -39,7 +39,9 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 			err = keepers.considered(ctx, p, found)
 		}
 		if err == nil && !told && (found.Due > 0 || len(p.LastWarnings) > 0) {
-			told, err = true, unfound(ctx, p, c.Rule)
+			if told, err = true, unfound(ctx, p, c.Rule); err == nil {
+				err = c.tell(ctx, p, page.Accounts)
+			}
 		}
 		if err != nil {
 			return err
@@ -52,6 +54,26 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 		token = page.Next
 		if err := p.SaveCheckpoint(token); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// tell tells what stays below documents that are deleted with accounts.
+func (c accountsOf) tell(ctx context.Context, p *cleanup.Planner, all []accounts.Account) error {
+	for _, w := range c.With {
+		var due []string
+		for _, a := range all {
+			if ref, ok := documentOf(w, a.UID); ok && c.judge(a, p.Run).Kind != "" {
+				due = append(due, ref.Path())
+			}
+		}
+		stay, err := Staying(ctx, p.Documents, w.Key+"."+withRole, c.following(w), due)
+		if err != nil {
+			return err
+		}
+		for _, text := range stay {
+			p.Warn(ctx, text)
 		}
 	}
 	return nil
@@ -83,7 +105,7 @@ func (c accountsOf) keepers() (all []cleanup.Keeper) {
 	return all
 }
 
-// along returns the rules about the documents that go along with accounts: each goes, with what belongs to it, once its account
+// along returns the rules about the documents that are deleted with it with accounts: each goes, with what belongs to it, once its account
 // is gone, unless what would have kept the account has come since.
 func (c accountsOf) along() (all []cleanup.AnyRule) {
 	account := rule.Relation{Account: "{id}"}
@@ -116,7 +138,7 @@ func (c accountsOf) along() (all []cleanup.AnyRule) {
 	return all
 }
 
-// following returns the rule about documents that go along with accounts, of any age: what keeps an account keeps them.
+// following returns the rule about documents that are deleted with it with accounts, of any age: what keeps an account keeps them.
 func (c accountsOf) following(w rule.Relation) rule.Rule {
 	r := rule.Rule{Collection: w.Place().Collection, Age: rule.Ages{}, With: slices.Clone(w.With), Others: c.Others}
 	for _, u := range c.Related() {

@@ -1,7 +1,6 @@
 package declared_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,17 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"firebase.google.com/go/v4/auth"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
-	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // guests is a rule about anonymous accounts.
@@ -266,56 +262,6 @@ func watch(f *enginetest.Function) *api {
 	return a
 }
 
-// TestAccountsThatChangeInTime: right before the deletion, each account is looked up again, and so are the documents that
-// keep it.
-func TestAccountsThatChangeInTime(t *testing.T) {
-	t.Parallel()
-	for _, undo := range []string{"7", "0"} {
-		t.Run("undo days "+undo, func(t *testing.T) {
-			f := start(t, guests(keptByUser))
-			f.Env["UNDO_DAYS"] = undo
-			f.Set(t, "users/somebody", fields{"x": true})
-			uids := someGuests(t, f, 5)
-			f.Hooks.BeforeApply = func() {
-				f.Replace(t, uids[0], signedIn(uids[0], now.Add(-time.Hour)))
-				f.Replace(t, uids[1], signedIn(uids[1], old).Email("hana@example.com"))
-				f.Set(t, "users/"+uids[2], fields{"name": "hana"})
-				if err := f.Auth(t).DeleteUser(t.Context(), uids[3]); err != nil {
-					t.Error(err)
-				}
-			}
-			enginetest.WantReport(t, f.Run(t, ""), report.Completed,
-				map[string]report.Counts{"delete account": {Planned: 5, Done: 1, Changed: 4}})
-			enginetest.Want(t, "accounts", uids[:3], f.Accounts(t))
-		})
-	}
-}
-
-// TestAnAccountThatComesBackBetweenTheLooks: the last lookup decides, not the one for the undo log. If its owner deletes it later, an
-// undo leaves that.
-func TestAnAccountThatComesBackBetweenTheLooks(t *testing.T) {
-	f := start(t, guests(nil))
-	uids := someGuests(t, f, 2)
-	a, looks := watch(f), 0
-	a.before = func(method string) error {
-		if method == "GetUsers" {
-			if looks++; looks == 2 {
-				f.Replace(t, uids[0], signedIn(uids[0], now.Add(-time.Hour)))
-			}
-		}
-		return nil
-	}
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete account": {Planned: 2, Done: 1, Changed: 1}})
-	enginetest.Want(t, "accounts", uids[:1], f.Accounts(t))
-	if err := f.Auth(t).DeleteUser(t.Context(), uids[0]); err != nil {
-		t.Fatal(err)
-	}
-	err := f.Restorer(t, nil).Undo(t.Context(), got.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
-	enginetest.Want(t, "accounts that are back", uids[1:], f.Accounts(t))
-	enginetest.Want(t, "error", nil, err)
-}
-
 // TestDeletionsWhoseAnswerIsLost: they count as done, and the log says that this is not certain.
 func TestDeletionsWhoseAnswerIsLost(t *testing.T) {
 	f := start(t, guests(nil))
@@ -346,37 +292,6 @@ func TestDeletionsWhoseAnswerIsLost(t *testing.T) {
 		want = append(want, fields{"op": "delete account", "path": uid, "unsure": true, "action": "delete account"})
 	}
 	enginetest.Want(t, "logged writes", want, wrote)
-}
-
-// TestARunThatIsOutOfTimeBehindAnAccount says that it is begun, and the next run deletes what goes with it.
-func TestARunThatIsOutOfTimeBehindAnAccount(t *testing.T) {
-	f := start(t, guests(fields{"with": array{fields{"document": "users/{uid}"}}}))
-	uids := someGuests(t, f, 1)
-	f.Set(t, "users/"+uids[0], fields{"x": true})
-	late, again := false, false
-	f.Clock = func() time.Time {
-		if late {
-			return now.Add(f.Timeout)
-		}
-		return now
-	}
-	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
-		asked, reads := message.(*firestorepb.BatchGetDocumentsRequest) // of what is left to do, right before it is done
-		late = late || again && reads && strings.Contains(asked.GetDocuments()[0], "/cleanupTodo/")
-		return nil
-	})...)
-	a := watch(f)
-	a.after = func(method string) error {
-		late = late || method == "DeleteUsers"
-		return nil
-	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Partial, map[string]report.Counts{"delete account": {Planned: 1, Begun: 1}})
-	enginetest.Want(t, "accounts", 0, len(f.Accounts(t)))
-	a.after, late, again = nil, false, true
-	enginetest.WantReport(t, f.Run(t, ""), report.Partial, map[string]report.Counts{"finish interrupted action": {Planned: 1, Begun: 1}})
-	again, late = false, false
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
-	enginetest.Want(t, "users", 0, len(f.IDs(t, "users")))
 }
 
 // TestDeletionsThatFail: a deletion that Authentication refuses fails alone; if a call fails, all of its deletions fail.

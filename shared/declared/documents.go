@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -91,7 +92,7 @@ func (g *planning) sweep(ctx context.Context) error {
 			err = g.keepers.report(ctx, g.Planner)
 		}
 		if err == nil && !g.told && g.Deletes() && (g.Planned() > g.cleared || len(g.LastWarnings) > 0) {
-			g.told, err = true, unfound(ctx, g.Planner, g.Rule)
+			g.told, err = true, g.tell(ctx, goes)
 		}
 		if err != nil {
 			return err
@@ -120,6 +121,22 @@ func (g *planning) sweep(ctx context.Context) error {
 	}
 	return nil
 }
+
+// tell tells what a rule that deletes something leaves behind.
+func (g *planning) tell(ctx context.Context, goes map[string]bool) error {
+	maps.DeleteFunc(goes, func(_ string, due bool) bool { return !due })
+	stay, err := Staying(ctx, g.Documents, withRole, g.Rule, slices.Sorted(maps.Keys(goes)))
+	if err != nil {
+		return err
+	}
+	for _, text := range stay {
+		g.Planner.Warn(ctx, text)
+	}
+	return unfound(ctx, g.Planner, g.Rule)
+}
+
+// withRole is the key of what is deleted with an item.
+const withRole = "with"
 
 // consider considers documents, and returns by path which are proposed and then no longer found.
 func (g *planning) consider(ctx context.Context, all []documents.Document) (goes map[string]bool, err error) {
@@ -174,8 +191,17 @@ func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
 
 // countRest counts what the query skips, while the run plans.
 func (g *planning) countRest(ctx context.Context) {
+	hinted := map[string]bool{}
+	judge := func(d documents.Document) cleanup.Decision {
+		decision := g.undated(d)
+		if hint := g.Age[0].Hint(d.Value(g.Age[0].Field)); decision.Invalid && hint != "" && !hinted[hint] {
+			hinted[hint] = true
+			g.Planner.Warn(ctx, hint)
+		}
+		return decision
+	}
 	g.CountNotDue(ctx, cleanup.NotDue{
-		All: g.Place().Query(), Due: g.query, Unset: true, Judge: g.undated, Behind: g.Age[0].Behind(),
+		All: g.Place().Query(), Due: g.query, Unset: true, Judge: judge, Behind: g.Age[0].Behind(),
 		Then: func(all, found int, ok bool) { g.share(ctx, all, found, ok) },
 	})
 }

@@ -1,7 +1,6 @@
 package declared_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -75,19 +74,4 @@ func TestEntries(t *testing.T) {
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
 		})
 	}
-}
-
-// TestEntriesThatCameMeanwhile: an entry that was written since the plan was made stays if it is not due.
-func TestEntriesThatCameMeanwhile(t *testing.T) {
-	f := start(t, fields{"collection": "users", "remove": "tags[]", "age": "any", "where": array{fields{"field": "tags[]", "==": "x"}}, "maxDuePercent": 100})
-	for i := range 3 {
-		f.Set(t, fmt.Sprintf("users/%d", i), fields{"tags": array{"x", "a"}})
-	}
-	f.Hooks.BeforeApply = func() {
-		f.Set(t, "users/0", fields{"tags": array{"x", "a", "b", "x"}})
-		f.Set(t, "users/1", fields{"tags": array{"a", "b"}})
-	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"change user": {Planned: 3, Done: 2, Changed: 1}})
-	enginetest.Want(t, "documents", map[string]fields{"0": {"tags": array{"a", "b"}}, "1": {"tags": array{"a", "b"}}, "2": {"tags": array{"a"}}},
-		f.Documents(t, "users"))
 }

@@ -1,16 +1,12 @@
 package declared_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -211,27 +207,6 @@ func TestOwnersThatAppearMeanwhile(t *testing.T) {
 	}
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete object": {Planned: 4, Done: 1, Changed: 3}})
 	enginetest.Want(t, "left", []string{"avatars/lake.png.webp", "avatars/sea_10x20.png", "avatars/sky_10x20.png"}, f.Objects(t))
-}
-
-// TestTimeThatEndsWhileReferencesAreRead: a reading may take minutes; the deletions that wait for it are the next run's.
-func TestTimeThatEndsWhileReferencesAreRead(t *testing.T) {
-	f := withPictures(t, pictures)
-	var applies, late atomic.Bool
-	f.Clock = func() time.Time {
-		if late.Load() {
-			return f.Now.Add(time.Hour)
-		}
-		return f.Now
-	}
-	f.Hooks.BeforeApply = func() { applies.Store(true) }
-	f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainStreamInterceptor(func(
-		ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption,
-	) (grpc.ClientStream, error) {
-		late.Store(late.Load() || applies.Load() && strings.HasSuffix(method, "/RunQuery"))
-		return streamer(ctx, desc, cc, method, opts...)
-	}))
-	enginetest.Want(t, "status", report.Partial, f.Run(t, "").Status)
-	enginetest.Want(t, "left", 3, len(f.Objects(t)))
 }
 
 // TestReferencesCost: each document that may name an object is read once to plan, and once more before deletions, however many

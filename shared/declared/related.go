@@ -27,9 +27,6 @@ type question struct {
 	there   []documents.Ref // of refs
 }
 
-// lookedIn is in how many collections, or at how many documents of a group, a run looks for a field that nobody may have written.
-const lookedIn = 20
-
 // questionsAtOnce is how many queries are asked side by side.
 const questionsAtOnce = 20
 
@@ -97,7 +94,7 @@ func (c documentsOf) questionOf(r rule.Relation, d documents.Document, src clean
 	case r.Account != "":
 		q.uid, ok = i.UID(r.Account)
 	default:
-		q.queries, ok = r.Queries(d.Ref(), false, src.Reference, src.Run().Now)
+		q.queries, ok = r.Queries(d.Ref(), src.Reference, src.Run().Now)
 	}
 	return q, ok
 }
@@ -172,7 +169,7 @@ type looked struct {
 
 // answered says what a question found. Where its item names any document, that is in the collection that it names.
 func (k *keepers) answered(q *question, gone bool) {
-	in := look{Place: q.of.Place(), field: q.of.PlainField()}
+	in := look{Place: q.of.Place(), field: q.of.Field}
 	if q.of.Within != nil {
 		in.within = q.of.Within.Field
 	}
@@ -249,7 +246,10 @@ func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 			continue
 		}
 		l.told = true
-		unwritten, err := in.unwritten(ctx, p.Documents, l.in)
+		unwritten, err := lacking(ctx, p.Documents, in.Place, l.in, in.field)
+		if err == nil && unwritten == "" {
+			unwritten, err = lacking(ctx, p.Documents, in.Place, l.in, in.within)
+		}
 		if err != nil {
 			return err
 		}
@@ -270,39 +270,6 @@ func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 		}
 	}
 	return nil
-}
-
-// unwritten returns a field by which something was looked for and which no document has that could have been found, "" if there
-// is none. Of many collections, it looks at the first document of those that were looked in, for no index spans them.
-func (in look) unwritten(ctx context.Context, r documents.Reader, collections []string) (string, error) {
-	for _, field := range []string{in.field, in.within} {
-		if field == "" {
-			continue
-		}
-		lacks := in.Group == ""
-		for _, collection := range collections {
-			q, n := documents.Query{Collection: collection, Select: []string{field}}, 1
-			switch {
-			case in.Group == "":
-				q.Where, q.OrderBy = []documents.Filter{{Field: field, Op: "!=", Value: nil}}, q.Select
-			case collection == in.Group:
-				q.Group, n = true, lookedIn
-			}
-			found, err := r.First(ctx, q, "", n)
-			if err != nil {
-				return "", err
-			}
-			if lacks = lacks || len(found) > 0; slices.ContainsFunc(found,
-				func(d documents.Document) bool { return d.Value(field) != nil }) {
-				lacks = false
-				break
-			}
-		}
-		if lacks {
-			return field, nil
-		}
-	}
-	return "", nil
 }
 
 // isEmpty reports whether there is no document at all that could keep something. It costs one read.

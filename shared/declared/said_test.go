@@ -17,11 +17,12 @@ func TestAgesOfAnotherFormAreTold(t *testing.T) {
 	for name, tt := range map[string]struct {
 		as    string
 		value any
+		hint  string
 	}{
-		"milliseconds as seconds": {"seconds", old.UnixMilli()}, "seconds as milliseconds": {"milliseconds", old.Unix()},
-		"timestamps as milliseconds": {"milliseconds", old}, "texts as seconds": {"seconds", "2020-01-01"},
-		"timestamps as text": {"text", old}, "milliseconds as text": {"text", old.UnixMilli()},
-		"milliseconds as timestamps": {"timestamp", old.UnixMilli()},
+		"milliseconds as seconds": {"seconds", old.UnixMilli(), `write "as": "milliseconds"`}, "seconds as milliseconds": {"milliseconds", old.Unix(), `write "as": "seconds"`},
+		"timestamps as milliseconds": {"milliseconds", old, `leave "as" out`}, "texts as seconds": {"seconds", "2020-01-01", `write "as": "text"`},
+		"timestamps as text": {"text", old, `leave "as" out`}, "milliseconds as text": {"text", old.UnixMilli(), `write "as": "milliseconds"`},
+		"milliseconds as timestamps": {"timestamp", old.UnixMilli(), `write "as": "milliseconds"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, fields{"collection": "drafts", "age": fields{"field": "at", "as": tt.as, "days": 30}})
@@ -32,6 +33,9 @@ func TestAgesOfAnotherFormAreTold(t *testing.T) {
 			enginetest.Want(t, "scanned", 30, rep.Scanned)
 			if !strings.Contains(fmt.Sprint(f.LogLines(t)), "drafts/d00") {
 				t.Error("the log names none of them")
+			}
+			if said := fmt.Sprint(rep.Warnings); !strings.Contains(said, tt.hint) || len(rep.Warnings) != 1 {
+				t.Errorf("it says %s, want %s", said, tt.hint)
 			}
 		})
 	}

@@ -69,7 +69,7 @@ type lost struct {
 
 // lacks says why a relation of documents of a place leads to nothing; "" if it may lead to something.
 func (l *lost) lacks(ctx context.Context, in rule.Place, w rule.Relation) (string, error) {
-	to, fields := w.Place(), l.Fields(w)
+	to, fields := w.Place(), l.FieldHoles(w.Document+w.Account)
 	if to == (rule.Place{}) { // a field of the item refers to files
 		fields = append(fields, w.Field)
 	}
@@ -77,8 +77,8 @@ func (l *lost) lacks(ctx context.Context, in rule.Place, w rule.Relation) (strin
 		if in == (rule.Place{}) { // an account has no fields
 			break
 		}
-		if lacks, err := lacks(ctx, l.Reader, in, field); lacks || err != nil {
-			return fmt.Sprintf("no document of %s has %s", in.Collection, plain(field)), err
+		if lacks, err := lacking(ctx, l.Reader, in, nil, field); lacks != "" || err != nil {
+			return fmt.Sprintf("no document of %s has %s", in.Collection, lacks), err
 		}
 	}
 	if folder, _, _ := strings.Cut(w.Objects, "{"); w.Objects != "" && l.files != nil {
@@ -94,32 +94,87 @@ func (l *lost) lacks(ctx context.Context, in rule.Place, w rule.Relation) (strin
 	if found, err := l.First(ctx, to.Query(documents.NameOnly...), "", 1); len(found) == 0 {
 		return "the collection " + to.Collection + " has no document", err
 	}
-	if lacks, err := lacks(ctx, l.Reader, to, w.PlainField()); lacks || err != nil {
-		return fmt.Sprintf("no document of %s has %s", to.Collection, w.PlainField()), err
+	if lacks, err := lacking(ctx, l.Reader, to, nil, w.Field); lacks != "" || err != nil {
+		return fmt.Sprintf("no document of %s has %s", to.Collection, lacks), err
 	}
 	return "", nil
 }
 
-func plain(field string) string {
-	field, _, _ = strings.Cut(field, "[]")
-	return field
+// lookedIn is in how many collections, or at how many documents of a group, a run looks for a field that nobody may have written.
+const lookedIn = 20
+
+// lacking returns what no document of a place has by which a field, as a rule writes it, could lead somewhere; "" if one has it, or
+// if there is no document to tell by. No index spans many collections: of those it looks at the first documents, or of the group.
+func lacking(ctx context.Context, r documents.Reader, in rule.Place, collections []string, field string) (string, error) {
+	name, of := field, shapeOf(field)
+	if name = strings.TrimSuffix(strings.TrimSuffix(name, ".{id}"), ".*"); name == "" {
+		return "", nil
+	}
+	name, _, _ = strings.Cut(name, "[]")
+	q, n := in.Query(name), 1
+	var asks []documents.Query
+	switch {
+	case in.Group == "":
+		q.OrderBy = []string{name}
+		set := q
+		set.Where = []documents.Filter{{Field: name, Op: "!=", Value: nil}}
+		if asks = append(asks, set); of.least != nil { // what sorts before it may hide it
+			q.From = []any{of.least}
+			asks = append(asks, q)
+		}
+	case len(collections) > 0 && collections[0] != in.Group:
+		for _, collection := range collections {
+			asks = append(asks, documents.Query{Collection: collection, Select: q.Select})
+		}
+	default:
+		asks, n = append(asks, q), lookedIn
+	}
+	lacks := ""
+	if in.Group == "" {
+		lacks = name
+	}
+	for _, q := range asks {
+		found, err := r.First(ctx, q, "", n)
+		if err != nil || len(found) == 0 && in.Group == "" {
+			return lacks, err
+		}
+		for _, d := range found {
+			switch value := d.Value(name); {
+			case value != nil && of.fits(value):
+				return "", nil
+			case value != nil:
+				lacks = fmt.Sprintf(of.words, name)
+			case lacks == "":
+				lacks = name
+			}
+		}
+	}
+	return lacks, nil
 }
 
-// many is how many documents of many collections are looked at for a field, of which no index tells.
-const many = 20
+// shape is what a field must hold to lead somewhere.
+type shape struct {
+	words string
+	fits  func(value any) bool
+	least any // of a list or a map: the first of them in the order of Firestore
+}
 
-// lacks reports whether no document of a place has a field. Of many collections, it looks at the first documents.
-func lacks(ctx context.Context, r documents.Reader, in rule.Place, field string) (bool, error) {
-	if field = plain(field); field == "" {
-		return false, nil
+func isList(value any) bool { _, is := value.([]any); return is }
+func isMap(value any) bool  { _, is := value.(map[string]any); return is }
+
+// shapeOf returns the shape that a rule gives a field.
+func shapeOf(field string) shape {
+	switch {
+	case strings.HasSuffix(field, "[]"):
+		ofValues := func(value any) bool {
+			all, _ := value.([]any)
+			return isList(value) && (len(all) == 0 || !isList(all[0]) && !isMap(all[0]))
+		}
+		return shape{"a list of values in %[1]s (if it holds one value, write %[1]s)", ofValues, []any{}}
+	case strings.Contains(field, "[]"):
+		return shape{"a list in %s", isList, []any{}}
+	case strings.HasSuffix(field, ".*"), strings.HasSuffix(field, ".{id}"):
+		return shape{"a map in %s", isMap, map[string]any{}}
 	}
-	q, n := in.Query(field), 1
-	if in.Group != "" {
-		n = many
-	} else {
-		q.Where, q.OrderBy = []documents.Filter{{Field: field, Op: "!=", Value: nil}}, []string{field}
-	}
-	found, err := r.First(ctx, q, "", n)
-	has := slices.ContainsFunc(found, func(d documents.Document) bool { return d.Value(field) != nil })
-	return err == nil && !has && (in.Group == "" || len(found) > 0), err
+	return shape{"one value in %[1]s (if it holds a list, write %[1]s[])", func(value any) bool { return !isList(value) && !isMap(value) }, nil}
 }

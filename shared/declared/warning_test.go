@@ -8,10 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -112,33 +108,6 @@ func TestWarnFirst(t *testing.T) {
 	day = f.Now.AddDate(0, 0, 7).Format(time.DateOnly)
 	if got := mails(t, f); len(got) != 5 || !slices.Contains(got, told("edited", day)) || !slices.Contains(got, told("saved", day)) {
 		t.Errorf("mails %q", got)
-	}
-}
-
-// TestWarningIsOneCommit: whatever becomes of a commit, there is a mark where there is a message, and one message.
-func TestWarningIsOneCommit(t *testing.T) {
-	all := maps.Clone(warnsFirst)
-	all["maxDuePercent"] = 100
-	f := start(t, all)
-	for i := range 60 {
-		f.Set(t, fmt.Sprint("drafts/d", i), draft(91, fields{"title": fmt.Sprint("T", i), "kept": false}))
-	}
-	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
-		if err := send(); err != nil || n%2 == 0 {
-			return err
-		}
-		return status.Error(codes.Unavailable, "the connection broke")
-	})
-	f.Run(t, "")
-	f.Run(t, "")
-	marked := 0
-	for _, d := range f.Documents(t, "drafts") {
-		if d["warnedAt"] != nil {
-			marked++
-		}
-	}
-	if got := mails(t, f); marked != 60 || len(slices.Compact(got)) != 60 {
-		t.Errorf("%d are marked, and %d mails sent", marked, len(got))
 	}
 }
 

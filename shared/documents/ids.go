@@ -90,6 +90,19 @@ func NamesOf(id string) []any {
 	return names
 }
 
+// Texts returns the document's path as applications write it into a field instead of a reference.
+func (r Ref) Texts() []any { return []any{r.Path(), "/" + r.Path()} }
+
+// RefIn returns the document to which a value refers: a reference, or a path as a text, see [Ref.Texts].
+func RefIn(value any) (ref Ref, ok bool) {
+	text, isText := value.(string)
+	if !isText {
+		return ReferenceOf(value)
+	}
+	ref, err := RefOf(strings.TrimPrefix(text, "/"))
+	return ref, err == nil && ValidID(ref.ID)
+}
+
 // Ref returns a reference to a document, for a [Filter] to compare with. It is nil if the path is not a document's path.
 func (r Reader) Ref(path string) any {
 	if ref := r.c.firestore.Doc(path); ref != nil {

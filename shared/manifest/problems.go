@@ -42,9 +42,19 @@ func together(entries []Entry) (problems []error) {
 	for i := range entries {
 		e := &entries[i]
 		for _, other := range entries {
-			if e.Rule != nil && other.Rule != nil && other.OfDocuments() && len(other.Unless) > 0 && e.Meets(*other.Rule) {
-				e.Others = append(e.Others, rule.Other{Entry: other.Name, Rule: *other.Rule})
+			if e.Rule == nil || other.Rule == nil || len(other.Unless) == 0 || !e.Meets(*other.Rule) {
+				continue
 			}
+			if other.OfDocuments() || other.Accounts != "" && len(other.Exceptions()) == 0 {
+				e.Others = append(e.Others, rule.Other{Entry: other.Name, Rule: *other.Rule})
+				continue
+			}
+			what := "files"
+			if other.Accounts != "" {
+				what = "accounts"
+			}
+			problems = append(problems, fmt.Errorf("%s: with: %s keeps some of these %s by a condition of unless, which nobody asks of "+
+				"what is deleted together with something else: leave them out of with", e.Name, other.Name, what))
 		}
 		if e.Rule != nil {
 			e.deriveRoles()

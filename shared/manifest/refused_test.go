@@ -34,6 +34,16 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `},{"name":"cleanupdrafts","schedule":"0 4 * * *",` + rule + `}`, []string{
 			"rules[1], cleanupdrafts: name is taken by rules[0], cleanupDrafts of rules.json: choose another that differs in more than capital letters",
 		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","with":[{"objects":"d/{id}/**"}],` + rule + `},` + // neither can be asked of what follows
+			`{"name":"cleanupFiles","schedule":"0 4 * * *","objects":"d/**","gone":"nobody","age":{"days":9},"unless":[{"field":"name","endsWith":".keep"}]}`, []string{
+			"cleanupDrafts: with: cleanupFiles keeps some of these files by a condition of unless, which nobody asks of what is deleted together with something else: leave them out of with",
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","with":[{"account":"{id}"}],` + rule + `},` +
+			`{"name":"cleanupGuests","schedule":"0 4 * * *","accounts":"all","age":{"by":"lastActive","days":9},"unless":[{"field":"claims.admin","==":true}]}`, []string{
+			"cleanupDrafts: with: cleanupGuests keeps some of these accounts by a condition of unless, which nobody asks of what is deleted together with something else: leave them out of with",
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","with":[{"objects":"d/{id}/**"}],` + rule + `},` +
+			`{"name":"cleanupFiles","schedule":"0 4 * * *","objects":"e/**","gone":"nobody","age":{"days":9},"unless":[{"field":"name","endsWith":".keep"}]}`, nil},
 		{`{"name":"drafts-x","schedule":"0 4 * * *","collection":"drafts","where":[{"field":"a","is":"false"}],"age":{"field":"at","days":90}}`, []string{
 			`rules[0], drafts-x: name "drafts-x": write 6 to 30 letters and digits that begin with a small letter, such as cleanupDrafts`,
 			`rules[0], drafts-x: where[0].is: "false" is not one of: text, empty, not empty, set, not set, missing, not true`,

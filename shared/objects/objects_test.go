@@ -435,7 +435,8 @@ func TestAsleepBetweenDeletions(t *testing.T) {
 			return nil
 		}
 		w.Written = func(_ context.Context, _ objects.Deletion, lost bool) { unsure = lost }
-		if err = w.Delete(t.Context(), objects.Deletion{Name: "a", Generation: 1}); err == nil || errors.Is(err, late) || !unsure {
+		err = w.Delete(t.Context(), objects.Deletion{Name: "a\x1b\u202e", Generation: 1})
+		if err == nil || !strings.HasPrefix(err.Error(), `delete object a\x1b\u202e: `) || errors.Is(err, late) || !unsure {
 			t.Errorf("%v, told as unsure: %t; want the answer of the request that was sent", err, unsure)
 		}
 		if err = w.Delete(t.Context(), objects.Deletion{Name: "a", Generation: 1}); !errors.Is(err, late) || sent != 1 {

@@ -197,18 +197,16 @@ func (c *checker) alternatives() {
 		if i > 0 {
 			key += " of " + q.Collection
 		}
-		combinations := 1
-		for _, f := range q.Where {
-			if values, isList := f.Value.([]any); isList {
-				combinations *= max(1, len(values))
-			}
-		}
+		combinations := Combinations(q.Where)
 		terms := combinations * (len(q.Where) + len(q.OrderBy) + 1) // the last order is that of names
 		c.Expect(combinations <= criteria.MaxAlternatives, key, "%d combinations of values; Firestore allows %d", combinations,
 			criteria.MaxAlternatives)
 		c.Expect(combinations > criteria.MaxAlternatives || terms <= criteria.MaxTerms, key,
 			"%d filters and orders of all %d combinations of values; Firestore allows %d: give fewer values", terms, combinations,
 			criteria.MaxTerms)
+		if len(c.All) > 0 {
+			return
+		}
 	}
 }
 

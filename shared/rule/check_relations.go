@@ -26,7 +26,7 @@ func (c *checker) related(role string, all []Relation) {
 	}
 }
 
-// relation checks a relation to items of a kind and place. It may be one that goes along with what goes along.
+// relation checks a relation to items of a kind and place. It may be one that goes along with what is deleted with it.
 func (c *checker) relation(key, role string, r *Relation, kind, of string, nested bool) {
 	var keys, given []string
 	for _, k := range relations {
@@ -193,7 +193,7 @@ func (c *checker) objectsAlong(key string, r Relation, nested bool) {
 	c.Expect(!nested, key, "objects can only be deleted with the rule's own documents: move it to the with of the rule")
 }
 
-// withAccounts checks what goes along with accounts: documents, each with what goes along with it as in a rule about documents.
+// withAccounts checks what is deleted with it with accounts: documents, each with what is deleted with it as in a rule about documents.
 func (c *checker) withAccounts() {
 	for i, w := range c.rule.With {
 		key := w.Key

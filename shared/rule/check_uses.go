@@ -29,7 +29,7 @@ func (c *checker) uses() {
 		}
 	}
 	for _, related := range r.Related() {
-		for _, hole := range r.fieldHoles(related.Document + related.Account) {
+		for _, hole := range r.FieldHoles(related.Document + related.Account) {
 			if criteria.Name.MatchString(hole) {
 				all = append(all, use{key: related.Key, path: hole, holds: "a document's id"})
 			}

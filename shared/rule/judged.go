@@ -21,7 +21,7 @@ func (r Rule) Judged() map[string][]string {
 		add(own, field)
 	}
 	of := func(of string, one Relation) {
-		for _, hole := range r.fieldHoles(one.Document + one.Account) {
+		for _, hole := range r.FieldHoles(one.Document + one.Account) {
 			add(of, hole)
 		}
 		at := cmp.Or(one.At(of), of) // a field of the item names objects

@@ -170,6 +170,9 @@ func (i Item) fill(before string, value any, whole bool) (text string, ok bool) 
 	if text, isText := value.(string); whole && isText {
 		return strings.TrimPrefix(text, "/"), strings.Count(text, "/") > 0
 	}
+	if ref, isPath := documents.RefIn(value); isPath {
+		return ref.ID, ref.Collection+"/" == before
+	}
 	return documents.IDOf(value)
 }
 

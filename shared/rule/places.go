@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
 const (
@@ -64,9 +65,16 @@ func along(with []Relation, of string, in Place) (all []Along) {
 	return all
 }
 
-// Meets reports whether the rule may delete documents along that another rule is about.
+// Meets reports whether with of the rule may delete what another rule is about.
 func (r Rule) Meets(other Rule) bool {
 	return slices.ContainsFunc(r.Along(), func(w Along) bool {
+		switch {
+		case other.Accounts != "":
+			return w.Account != "" && r.OfDocuments()
+		case other.Objects != "":
+			mine, theirs := pattern.Folder(w.Objects), pattern.Folder(other.Objects)
+			return w.Objects != "" && (strings.HasPrefix(mine, theirs) || strings.HasPrefix(theirs, mine))
+		}
 		at := w.At(w.Of)
 		if above, below := strings.CutSuffix(at, everywhere); below {
 			parts, deep := strings.Split(other.At(), "/"), strings.Count(above, "/")+1

@@ -78,7 +78,7 @@ func (r Rule) Finds() bool {
 func (r Rule) fields() []string {
 	all := append(r.deciding(), r.Remove)
 	if r.Warn != nil {
-		all = append(all, r.fieldHoles("{"+strings.Join(r.Warn.Holes(), "}{")+"}")...)
+		all = append(all, r.FieldHoles("{"+strings.Join(r.Warn.Holes(), "}{")+"}")...)
 	}
 	if all = Selected(all...); len(all) == 0 {
 		return documents.NameOnly
@@ -113,7 +113,7 @@ func (r Rule) deciding() (fields []string) {
 		fields = append(fields, a.Field)
 	}
 	for _, related := range r.Related() {
-		fields = append(fields, r.fieldHoles(related.Document+related.Account)...)
+		fields = append(fields, r.FieldHoles(related.Document+related.Account)...)
 	}
 	if r.Warn != nil {
 		fields = append(fields, r.Warn.Field)
@@ -123,14 +123,14 @@ func (r Rule) deciding() (fields []string) {
 
 // Fields returns the fields of the item by which a relation names something.
 func (r Rule) Fields(of Relation) (fields []string) {
-	for _, hole := range r.fieldHoles(of.Document + of.Account) {
+	for _, hole := range r.FieldHoles(of.Document + of.Account) {
 		fields = append(fields, strings.TrimSuffix(strings.TrimSuffix(hole, "[]"), ".*"))
 	}
 	return fields
 }
 
-// fieldHoles returns the fields of the item that fill holes of a path.
-func (r Rule) fieldHoles(path string) (fields []string) {
+// FieldHoles returns the fields of the item that fill holes of a path.
+func (r Rule) FieldHoles(path string) (fields []string) {
 	bound := criteria.Holes(r.Collection + r.Objects)
 	for _, hole := range criteria.Holes(path) {
 		if hole != idHole && hole != parentHole && !slices.Contains(bound, hole) {
@@ -187,12 +187,12 @@ func (r Rule) queries() (all []documents.Query) {
 			continue
 		}
 		if !related.isKey() { // a map's key has an index like any field
-			queries, _ := related.Queries(self, false, func(documents.Ref) any { return "x" }, now)
+			queries, _ := related.Queries(self, func(documents.Ref) any { return "x" }, now)
 			all = append(all, queries...)
 		}
 	}
 	for _, w := range r.Along() { // who else refers to it?
-		fields := r.fieldHoles(w.Document)
+		fields := r.FieldHoles(w.Document)
 		if w.Objects != "" && w.Field != "" {
 			fields = append(fields, w.Field)
 		}

@@ -29,7 +29,7 @@ type relation struct {
 	keys   []string // the keys that can stand beside it
 	field  bool     // one of them, field, must
 	noun   string   // what is related, e.g. "account $"
-	plural string   // what goes along
+	plural string   // what is deleted with it
 }
 
 var (
@@ -64,7 +64,7 @@ func (r Relation) say(text string) string {
 	return strings.NewReplacer("$", r.kind().of(r), "#", r.Field).Replace(text)
 }
 
-// goes returns what goes along by the relation.
+// goes returns what is deleted with it by the relation.
 func (r Relation) goes() string {
 	switch {
 	case r.Subcollection == Everything:
@@ -132,53 +132,91 @@ func (r Relation) PlainField() string {
 	return strings.TrimSuffix(strings.TrimSuffix(r.Field, "[]"), ".{"+idHole+"}")
 }
 
-// Queries returns queries one of which finds a document that is related to an item, if there is any. self is the item's
-// document, and reference returns the value that refers to it. With repeats, its id does not name it, because documents elsewhere
-// may have that too. ok is false if no query can ask for it.
-func (r Relation) Queries(self documents.Ref, repeats bool, reference func(documents.Ref) any, now time.Time) (
-	all []documents.Query, ok bool,
-) {
-	q := r.Place().Query(documents.NameOnly...)
+// Query returns the query for the documents that are related to an item. self is the item's document, and reference returns the value
+// that refers to it. With repeats, its id does not name it, because documents elsewhere may have that too. ok is false if no query
+// can ask for it.
+func (r Relation) Query(self documents.Ref, repeats bool, reference func(documents.Ref) any) (q documents.Query, ok bool) {
+	q = r.Place().Query(documents.NameOnly...)
 	q.Where = r.conditions()
-	switch {
-	case r.Subcollection != "":
+	if r.Subcollection != "" {
 		q.Collection, q.Group = self.Path()+"/"+r.Subcollection, false
-	default:
-		names := []any{reference(self)}
-		if !repeats {
-			names = append(documents.NamesOf(self.ID), names...)
-		}
-		for _, name := range names {
-			if !documents.Queryable(name) {
-				return nil, false
+		return q, true
+	}
+	if !documents.Queryable(self.ID) || !documents.Queryable(reference(self)) {
+		return q, false
+	}
+	f := documents.Filter{Field: r.PlainField(), Op: "in", Value: NamesOf(self, repeats, reference)}
+	switch {
+	case r.isKey():
+		q.OrderBy, q.From = []string{f.Field + "." + self.ID}, []any{nil} // whatever is there
+		return q, !repeats && !strings.ContainsAny(self.ID, ".~*/[]`")
+	case r.isList():
+		f.Op = "array-contains-any"
+	}
+	q.Where = append(q.Where, f)
+	return q, true
+}
+
+// Queries returns queries one of which finds a document that is related to an item, if there is any, for what keeps the item.
+func (r Relation) Queries(self documents.Ref, reference func(documents.Ref) any, now time.Time) (all []documents.Query, ok bool) {
+	q, ok := r.Query(self, false, reference)
+	if !ok {
+		return nil, false
+	}
+	all = []documents.Query{q}
+	if n := len(r.Where); r.Subcollection == "" && !r.isKey() {
+		all = nil
+		names, of := NamesOf(self, false, reference), q.Where[len(q.Where)-1]
+		for some := range slices.Chunk(names, max(1, criteria.MaxAlternatives/Combinations(q.Where[:len(q.Where)-1]))) {
+			of.Value = some
+			part := q
+			part.Where = append(slices.Clone(q.Where[:len(q.Where)-1]), of)
+			if n == 0 && r.Within == nil && !q.Group { // a list may hold it where another document has one value
+				one, list := of, of
+				one.Op, list.Op = "in", "array-contains-any"
+				part.Where, part.Any = nil, [][]documents.Filter{{one}, {list}}
 			}
-		}
-		field := r.PlainField()
-		switch {
-		case r.isKey() && (repeats || strings.ContainsAny(self.ID, ".~*/[]`")):
-			return nil, false
-		case r.isKey(): // whatever is there
-			q.OrderBy, q.From = []string{field + "." + self.ID}, []any{nil}
-		case r.isList():
-			q.Where = append(q.Where, documents.Filter{Field: field, Op: "array-contains-any", Value: names})
-		default:
-			q.Where = append(q.Where, documents.Filter{Field: field, Op: "in", Value: names})
+			all = append(all, part)
 		}
 	}
 	if r.Within == nil {
-		return []documents.Query{q}, true
+		return all, true
 	}
 	// With cursors instead of filters: what is no time keeps the item too.
-	least, from := r.Within.Least(), r.Within.Cutoff(now)
-	odd := q.Odd(r.Within.Field, least, least)
-	all = odd[:1]
-	if _, isText := least.(string); isText { // which may name a date, whose end is 36 hours later where that is farthest behind UTC
-		from = from.Add(-retention.Day * 3 / 2)
-		odd[1].From, odd[1].Until = []any{"19:"}, []any{"200"} // no time that can be read lies there, but 2/14/2026 and 20.5.2026 do
-		all = odd[:]
+	for _, q := range slices.Clone(all) {
+		least, from := r.Within.Least(), r.Within.Cutoff(now)
+		odd := q.Odd(r.Within.Field, least, least)
+		more := odd[:1]
+		if _, isText := least.(string); isText { // which may name a date, whose end is 36 hours later where that is farthest behind UTC
+			from = from.Add(-retention.Day * 3 / 2)
+			odd[1].From, odd[1].Until = []any{"19:"}, []any{"200"} // no time that can be read lies there, but 2/14/2026 and 20.5.2026 do
+			more = odd[:]
+		}
+		q.OrderBy, q.From = []string{r.Within.Field}, []any{r.Within.Value(from)}
+		all = append(append(all[1:], q), more...)
 	}
-	q.OrderBy, q.From = []string{r.Within.Field}, []any{r.Within.Value(from)}
-	return append([]documents.Query{q}, all...), true
+	return all, true
+}
+
+// Combinations returns how many combinations of alternatives filters have.
+func Combinations(filters []documents.Filter) int {
+	n := 1
+	for _, f := range filters {
+		if values, isList := f.Value.([]any); isList {
+			n *= max(1, len(values))
+		}
+	}
+	return n
+}
+
+// NamesOf returns the values by which a field may refer to a document: by its id, unless that repeats elsewhere, by reference, and
+// by its path as a text. Those for which no query can ask are left out.
+func NamesOf(d documents.Ref, repeats bool, reference func(documents.Ref) any) (names []any) {
+	if !repeats {
+		names = documents.NamesOf(d.ID)
+	}
+	names = append(append(names, reference(d)), d.Texts()...)
+	return slices.DeleteFunc(names, func(name any) bool { return !documents.Queryable(name) })
 }
 
 // Place is where the documents of a rule or a relation are.

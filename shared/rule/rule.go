@@ -1,5 +1,5 @@
 // Package rule holds cleanups that are declared instead of written: which documents, objects or accounts a cleanup deletes or
-// changes, and what goes along with them. It reads a rule, checks it, puts it into words, and judges items by their own
+// changes, and what is deleted with it with them. It reads a rule, checks it, puts it into words, and judges items by their own
 // attributes; shared/declared makes a job of it.
 //
 // rule.go is the format of a rule. shared/rule/criteria says what conditions and ages mean, shared/rule/pattern what names of

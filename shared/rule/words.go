@@ -98,7 +98,7 @@ func (r Relation) Exists() string {
 	return "a " + r.Noun() + " exists"
 }
 
-// goesAlong returns what goes along, each with what goes along with it.
+// goesAlong returns what is deleted with it, each with what is deleted with it.
 func goesAlong(with []Relation) string {
 	var all []string
 	for _, w := range with {

@@ -78,7 +78,8 @@ type looker struct {
 
 // Look looks at a project. What may not be read of files and of accounts is among what is unseen.
 func Look(ctx context.Context, p Project) (*Findings, error) {
-	l := &looker{Project: p, db: p.Documents.Reader(), found: Findings{Looked: []string{}, Unseen: []string{}, Proposals: []Proposal{}}}
+	found := Findings{Looked: []string{}, Unseen: []string{}, Proposals: []Proposal{}}
+	l := &looker{Project: p, db: p.Documents.Reader(), found: found}
 	ctx = usage.NewContext(ctx, &l.meter)
 	names, err := l.namesBelow(ctx, documents.Ref{})
 	if err != nil {

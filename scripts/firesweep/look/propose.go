@@ -76,9 +76,10 @@ var (
 var kinds = []kind{
 	{which: "Deleted", why: "your application marked them as deleted", age: named(deleted + when), days: 30},
 	{which: "Deleted", why: "your application marked them as deleted", state: named(deleted), age: named(changed), days: 30},
-	{which: "Expired", why: "they have expired", age: named(`(expir(es?|ed|y|ation)|valid_?(until|till|to))` + when + `?`), days: 30},
-	{which: "Read", why: "they have been read", of: named(`\w*(notif|inbox)\w*`), state: named(`(is_?)?(read|seen|opened)` + when + `?`),
-		age: named(created), days: 90},
+	{which: "Expired", why: "they have expired", age: named(`(expir(es?|ed|y|ation)|valid_?(until|till|to))` + when + `?`),
+		days: 30},
+	{which: "Read", why: "they have been read", of: named(`\w*(notif|inbox)\w*`),
+		state: named(`(is_?)?(read|seen|opened)` + when + `?`), age: named(created), days: 90},
 }
 
 // propose proposes rules, the surest first.

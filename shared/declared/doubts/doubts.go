@@ -15,11 +15,9 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// How many documents are looked at: of the rule's collection, of those that would be deleted, of those that exceptions may
-// keep, and of each relation.
+// How many documents are looked at: of the rule's collection, of those that exceptions may keep, and of each relation.
 const (
 	sampled  = 100
-	deleted  = 20
 	excepted = 30
 	related  = 20
 )
@@ -34,7 +32,6 @@ const (
 type looking struct {
 	rule.Rule
 	documents.Reader
-	due    []string             // paths of documents that the rule's plan deletes
 	sample []documents.Document // the first of the rule's collection
 	whole  bool                 // the sample is the whole collection
 	doubts []string
@@ -43,10 +40,10 @@ type looking struct {
 
 // Of returns what a project's documents tell against a rule, each in a sentence with the key and what would be right: names of
 // collections and of fields that are not there, values that nobody has, ages of another form, a mark that is the application's
-// field, exceptions that keep nearly everything, and collections below a document that would stay. due are paths of
-// documents that the rule's plan deletes. What could not be looked at is said, too.
-func Of(ctx context.Context, r documents.Reader, of rule.Rule, due []string) []string {
-	l := &looking{Rule: of, Reader: r, due: due}
+// field, exceptions that keep nearly everything, and collections below a document that would stay, unless a plan that deletes
+// something has said these. What could not be looked at is said, too.
+func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned bool) []string {
+	l := &looking{Rule: of, Reader: r}
 	l.empty(ctx)
 	all, err := declared.Unfound(ctx, r, nil, of)
 	l.doubts, l.failed = append(l.doubts, all...), cmp.Or(l.failed, err)
@@ -59,9 +56,14 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule, due []string) []s
 		for _, related := range of.Related() {
 			l.relation(ctx, related)
 		}
-		if of.Deletes() {
-			l.deletes(ctx)
+	}
+	if of.Deletes() && !planned {
+		var all []string
+		for _, d := range l.sample {
+			all = append(all, d.Path)
 		}
+		stay, err := declared.Staying(ctx, r, "with", of, all)
+		l.doubts, l.failed = append(l.doubts, stay...), cmp.Or(l.failed, err)
 	}
 	if l.failed != nil {
 		l.say("not all of it could be looked at: %s", l.failed)
@@ -304,48 +306,5 @@ func (l *looking) relation(ctx context.Context, of rule.Relation) {
 	for n, w := range of.Where {
 		expect(fmt.Sprintf("%s.where[%d]", of.Key, n), w.Field,
 			func(_ any, d documents.Document) bool { return w.Holds(d.Lookup) != criteria.Unclear })
-	}
-}
-
-// deletes looks at documents that would be deleted: at what would stay below them.
-func (l *looking) deletes(ctx context.Context) {
-	var paths []string
-	for i := range min(deleted, len(l.due)) { // all over the plan
-		paths = append(paths, l.due[i*len(l.due)/min(deleted, len(l.due))])
-	}
-	if len(l.due) == 0 {
-		for _, d := range l.sample[:min(deleted, len(l.sample))] {
-			paths = append(paths, d.Path)
-		}
-	}
-	l.below(ctx, paths)
-}
-
-// below names the collections below documents that would stay when these are deleted.
-func (l *looking) below(ctx context.Context, paths []string) {
-	if slices.ContainsFunc(l.With, func(w rule.Relation) bool { return w.Subcollection == rule.Everything }) {
-		return
-	}
-	stay, looked := map[string]int{}, 0
-	for _, path := range paths {
-		ref, err := documents.RefOf(path)
-		if err != nil {
-			return
-		}
-		names, err := l.Collections(ctx, ref)
-		if err != nil {
-			l.failed = cmp.Or(l.failed, err)
-			break
-		}
-		looked++
-		for _, name := range names {
-			if !slices.ContainsFunc(l.With, func(w rule.Relation) bool { return w.Subcollection == name }) {
-				stay[name]++
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(stay)) {
-		l.say("with: %s below %d of %d documents would stay: add {\"subcollection\": %q}, or \"**\" for all that is below", name,
-			stay[name], looked, name)
 	}
 }

@@ -134,6 +134,10 @@ func TestWhatCannotBeKept(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "things/a") || !strings.Contains(err.Error(), "odd") {
 		t.Error(err)
 	}
+	_, err = undo.Of(documents.Write{Op: documents.Delete, Ref: ref("a\x1b")}, documents.Document{Data: map[string]any{"odd": struct{}{}}}, true)
+	if err == nil || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("what a client wrote is repeated: %q", err)
+	}
 }
 
 func FuzzUnpack(f *testing.F) {

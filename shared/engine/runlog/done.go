@@ -49,7 +49,7 @@ func List(ctx context.Context, db documents.Reader, run string) ([]Done, error) 
 // orElse says what to do about an entry that tells nothing, or else no undo of its run goes on.
 const orElse = "delete what of it somebody else wrote, or all of it, to take back the rest"
 
-// Records returns what was done, without what stayed. The error names the documents of an entry that this program did not write
+// Records returns what was done; what stayed is empty. The error names the documents of an entry that this program did not write
 // so.
 func (d Done) Records(ctx context.Context, db documents.Reader) ([]undo.Record, error) {
 	found, err := db.GetAll(ctx, d.parts)
@@ -78,23 +78,18 @@ func (d Done) Records(ctx context.Context, db documents.Reader) ([]undo.Record, 
 	return without(records, stayed), nil
 }
 
-// without returns the records of an entry but for those in some places, and the items to which no others belong.
-func without(records []undo.Record, stayed map[int]bool) (left []undo.Record) {
-	if len(stayed) == 0 {
-		return records
-	}
-	some := map[int]bool{} // places of items to which some belong
+// without empties the records of an entry that are in some places, from 1, and the items to which no others belong. So each stays in
+// its place.
+func without(records []undo.Record, stayed map[int]bool) []undo.Record {
+	has, left := map[int]bool{}, map[int]bool{} // by the place of an item, whether records belong to it, and any that did not stay
 	for i, r := range records {
-		some[r.Of] = some[r.Of] || !stayed[i+1]
+		has[r.Of] = true
+		left[r.Of] = left[r.Of] || !stayed[i+1]
 	}
-	place := map[int]int{0: 0} // among those that are left
 	for i, r := range records {
-		if of, has := some[i+1]; stayed[i+1] || r.Item != "" && has && !of {
-			continue
+		if stayed[i+1] || r.Item != "" && has[i+1] && !left[i+1] {
+			records[i] = undo.Record{}
 		}
-		r.Of = place[r.Of]
-		left = append(left, r)
-		place[i+1] = len(left)
 	}
-	return left
+	return records
 }

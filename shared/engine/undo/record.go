@@ -78,7 +78,7 @@ func Of(w documents.Write, before documents.Document, found bool) (Record, error
 	var err error
 	if found {
 		if r.Before, err = encode.Fields(before.Data); err != nil {
-			return Record{}, fmt.Errorf("save %s to the undo log: %w", r.Path, err)
+			return Record{}, fmt.Errorf("save %s to the undo log: %w", w.Ref, err)
 		}
 	}
 	after := make(map[string]any, len(w.Data))
@@ -90,7 +90,7 @@ func Of(w documents.Write, before documents.Document, found bool) (Record, error
 		after[field] = v
 	}
 	if r.After, err = encode.Fields(after); err != nil {
-		return Record{}, fmt.Errorf("save what is written to %s to the undo log: %w", r.Path, err)
+		return Record{}, fmt.Errorf("save what is written to %s to the undo log: %w", w.Ref, err)
 	}
 	return Record{Write: &r}, nil
 }

@@ -260,6 +260,21 @@ func (a Age) Undated() string {
 	return a.Field + " is not " + a.Form()
 }
 
+// Hint says what to write where a value is a time in another form than the rule reads; "" if it is none.
+func (a Age) Hint(value any) string {
+	for _, f := range forms {
+		if _, is := f.read(value); !is || f.as == a.form().as {
+			continue
+		}
+		instead := fmt.Sprintf(`write "as": %q`, f.as)
+		if f.as == forms[0].as {
+			instead = `leave "as" out`
+		}
+		return fmt.Sprintf("age: %s is %s in some documents, which the rule keeps: if it is so in all, %s", a.Field, f.words, instead)
+	}
+	return ""
+}
+
 // Reason returns why an item is due that is of a time.
 func (a Age) Reason(at time.Time) string {
 	older := ", older than " + a.Words()

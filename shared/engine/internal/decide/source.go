@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -59,6 +60,11 @@ func (s *Source) Reference(ref documents.Ref) any { return s.decider.Documents.R
 func (s *Source) Below(ctx context.Context, document documents.Ref, limit int) ([]documents.Document, error) {
 	q := documents.Query{Collection: document.Path() + "/" + documents.Everywhere, Select: documents.NameOnly}
 	return s.decider.Documents.First(ctx, q, "", limit)
+}
+
+// Pages implements [cleanup.Source].
+func (s *Source) Pages(ctx context.Context, q documents.Query) iter.Seq2[documents.Page, error] {
+	return s.decider.Documents.Pages(ctx, q, "")
 }
 
 // Get implements [cleanup.Source].

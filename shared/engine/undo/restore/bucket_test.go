@@ -14,8 +14,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -45,10 +43,9 @@ func TestVersionedBucket(t *testing.T) {
 	}
 	report := w.run(t)
 	hooks := restore.Hooks{Transport: func(base http.RoundTripper) http.RoundTripper { return &losing{base: base, of: "/rewriteTo/"} }}
-	p := enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage)
-	w.restorer.Bucket = p.Bucket
+	w.disturb(t, hooks)
 	foretold, _ := w.undo(t, report.RunID, restore.Options{})
-	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	steps, why := w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "done", foretold, steps)
 	for name, was := range before {
 		if !slices.Contains(steps[undo.Recreate], "gs://bucket/"+name) {
@@ -60,7 +57,7 @@ func TestVersionedBucket(t *testing.T) {
 		enginetest.Want(t, "k", was.Metadata["k"], is.Metadata["k"])
 		enginetest.Want(t, "content type", was.ContentType, is.ContentType)
 	}
-	again, _ := w.undo(t, report.RunID, restore.Options{Apply: true})
+	again, _ := w.undo(t, report.RunID, apply)
 	if len(again[undo.Recreate])+len(again[undo.Conflict]) > 0 {
 		t.Errorf("the second time: %v", again)
 	}
@@ -88,15 +85,15 @@ func TestObjectsThatCannotComeBack(t *testing.T) {
 					Body: io.NopCloser(strings.NewReader(fmt.Sprintf(`{"error": {"code": %d, "message": %q}}`, tt.code, message)))}, nil
 			})
 		}}
-		w.restorer.Bucket = enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage).Bucket
+		w.disturb(t, hooks)
 		if tt.fails {
-			err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+			err := w.tried(t, report.RunID, apply)
 			if err == nil || !strings.Contains(err.Error(), message) {
 				t.Errorf("%s: %v", message, err)
 			}
 			continue
 		}
-		steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+		steps, why := w.undo(t, report.RunID, apply)
 		enginetest.Want(t, message, []string{"gs://bucket/orphan"}, steps[undo.Lost])
 		if reason := why["gs://bucket/orphan"]; !strings.Contains(reason, message) {
 			t.Errorf("%s: %s", message, reason)
@@ -155,10 +152,7 @@ func TestGoneBeforeTheRun(t *testing.T) {
 			w.Put(t, "users/u1/b.png", map[string]string{"content": content}, []byte(content))
 		}
 		report := w.run(t)
-		hooks := restore.Hooks{Dial: loggedLater(after)}
-		p := enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
-		p.Jobs = map[string]cleanup.Job{job.Name: job}
-		w.restorer = p
+		w.disturb(t, restore.Hooks{Dial: loggedLater(after)})
 		only := restore.Options{Apply: true, Only: []string{"gs://" + w.Bucket + "/orphan"}}
 		steps, _ := w.undo(t, report.RunID, only)
 		enginetest.Want(t, after.String(), map[undo.Step][]string{want: {"gs://bucket/orphan"}}, steps)

@@ -24,9 +24,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
-// deaf is for undos of which only the end counts.
-func deaf(restore.Outcome) error { return nil }
-
 // TestHeld: the job does nothing until it is resumed, nor does a job that only its record tells of, nor one of a name that nobody
 // knew. Then all is deleted again.
 func TestHeld(t *testing.T) {
@@ -103,7 +100,7 @@ func TestTooManyToKeep(t *testing.T) {
 	rep := w.run(t)
 	for _, apply := range []bool{false, true} {
 		o := restore.Options{Apply: apply, Where: &restore.Where{Field: "name", Value: "x"}}
-		if err := w.restorer.Undo(t.Context(), rep.RunID, o, deaf); !errors.Is(err, restore.ErrMany) || len(w.Documents(t, "drafts")) != 0 {
+		if err := w.tried(t, rep.RunID, o); !errors.Is(err, restore.ErrMany) || len(w.Documents(t, "drafts")) != 0 {
 			t.Errorf("%v, %d drafts", err, len(w.Documents(t, "drafts")))
 		}
 	}
@@ -139,7 +136,7 @@ func TestRecordThatNobodyCanRead(t *testing.T) {
 	w := newWorld(t)
 	rep := w.run(t)
 	w.Set(t, "cleanupJobs/zebra", map[string]any{"held": "yes"})
-	err := w.restorer.Undo(t.Context(), rep.RunID, apply, deaf)
+	err := w.tried(t, rep.RunID, apply)
 	if err == nil || !strings.Contains(err.Error(), "the field held of cleanupJobs/zebra is not one that this program wrote: delete that field") {
 		t.Errorf("%v", err)
 	}
@@ -174,7 +171,7 @@ func TestKilledUndo(t *testing.T) {
 				dead.Store(true)
 				return errDead
 			})
-			err := p.Undo(t.Context(), rep.RunID, apply, deaf)
+			err := p.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error { return nil })
 			ended = commits.Load() < n
 			if (err == nil) != ended {
 				t.Fatalf("commit %d: %v", n, err)

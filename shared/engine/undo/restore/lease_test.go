@@ -11,7 +11,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -21,10 +20,9 @@ import (
 func TestTwoUndosOfARun(t *testing.T) {
 	w := newWorld(t)
 	rep := w.run(t)
-	none := func(restore.Outcome) error { return nil }
 	w.lease(t, undo.HolderPrefix+rep.RunID, time.Minute)
 	until := w.Clock().Add(time.Minute).UTC().Format("T15:04")
-	if err := w.restorer.Undo(t.Context(), rep.RunID, apply, none); !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), until) {
+	if err := w.tried(t, rep.RunID, apply); !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), until) {
 		t.Errorf("after one that was killed: %v, want that it ends at %s", err, until)
 	}
 	now := w.Clock().Add(2 * time.Minute)
@@ -32,7 +30,7 @@ func TestTwoUndosOfARun(t *testing.T) {
 	var once sync.Once
 	err := w.restorer.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error {
 		once.Do(func() {
-			if err := w.restorer.Undo(t.Context(), rep.RunID, apply, none); !errors.Is(err, restore.ErrUnderWay) {
+			if err := w.tried(t, rep.RunID, apply); !errors.Is(err, restore.ErrUnderWay) {
 				t.Errorf("beside another: %v", err)
 			}
 		})
@@ -90,15 +88,11 @@ func TestOtherDatabases(t *testing.T) {
 func TestCallThatEndsMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	report := w.run(t)
-	packed, err := runlog.Pack([]undo.Record{{Write: &undo.Write{Op: documents.Delete, Path: "drafts/last", Found: true, Before: undo.Fields{}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var once sync.Once
 	w.restorer.Clock = func() time.Time { // which is first asked right before the lease is taken
 		once.Do(func() {
-			w.Set(t, runlog.DoneOf(report.RunID)+"/999999-00",
-				map[string]any{"data": packed[0], "parts": 1, "records": 1, "at": documents.ServerTimestamp})
+			w.log(t, report.RunID, "999999", time.Now(),
+				undo.Record{Write: &undo.Write{Op: documents.Delete, Path: "drafts/last", Found: true, Before: undo.Fields{}}})
 		})
 		return time.Now()
 	}

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -137,6 +136,30 @@ func (w world) undo(t *testing.T, runID string, o restore.Options) (byStep map[u
 	return byStep, why
 }
 
+// disturb puts something around what undoes runs.
+func (w *world) disturb(t *testing.T, hooks restore.Hooks) {
+	t.Helper()
+	jobs := w.restorer.Jobs
+	w.restorer = enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
+	w.restorer.Jobs = jobs
+}
+
+// before has f called before each commit of an undo: its error is that of the commit.
+func before(f func(*firestorepb.CommitRequest) error) restore.Hooks {
+	return restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
+		if commit, is := request.(*firestorepb.CommitRequest); is {
+			return f(commit)
+		}
+		return nil
+	})}
+}
+
+// tried takes a run back and returns only how that ended.
+func (w world) tried(t *testing.T, runID string, o restore.Options) error {
+	t.Helper()
+	return w.restorer.Undo(t.Context(), runID, o, func(restore.Outcome) error { return nil })
+}
+
 func (w world) run(t *testing.T) *report.Report {
 	t.Helper()
 	rep := w.Run(t, "")
@@ -212,7 +235,7 @@ func TestConflicts(t *testing.T) {
 	if w.Documents(t, "users")["u1"] != nil {
 		t.Error("to say what would be done has done it")
 	}
-	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	steps, why := w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "done", foretold, steps)
 	enginetest.Want(t, "steps", map[undo.Step][]string{
 		undo.Recreate: {"account u1", "account u2", "drafts/u0", "drafts/u1", "drafts/u2", "gs://bucket/users/u1/a.png", "gs://bucket/users/u2/a.png", "users/u1", "users/u2"},
@@ -247,7 +270,7 @@ func TestNumberedIDs(t *testing.T) {
 	for _, collection := range []string{"users", "friends", "drafts"} {
 		w.Set(t, collection+"/__id7__", map[string]any{"name": "7"})
 	}
-	steps, _ := w.undo(t, w.run(t).RunID, restore.Options{Apply: true})
+	steps, _ := w.undo(t, w.run(t).RunID, apply)
 	for _, collection := range []string{"users", "drafts"} {
 		if path := collection + "/__id7__"; !slices.Contains(steps[undo.Recreate], path) || w.Documents(t, collection)["__id7__"] == nil {
 			t.Errorf("%s is not back: %v", path, steps)
@@ -403,7 +426,7 @@ func TestLeaseLost(t *testing.T) {
 				t.Errorf("%d told, %d objects: want a part of it", told, len(w.Objects(t)))
 			}
 			w.lease(t, "", 0)
-			w.undo(t, report.RunID, restore.Options{Apply: true})
+			w.undo(t, report.RunID, apply)
 			if things := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t)); things != 10 {
 				t.Errorf("%d things are back, want all 10", things)
 			}
@@ -431,15 +454,14 @@ func TestTooLargeToComeBack(t *testing.T) {
 		if _, err := w.Firestore(t).Doc("friends/u1").Update(t.Context(), update("more", strings.Repeat("x", 600<<10))); err != nil {
 			t.Fatal(err)
 		}
-		w.restorer = enginetest.OpenRestorer(t, restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
+		w.disturb(t, before(func(r *firestorepb.CommitRequest) error {
 			large := func(w *firestorepb.Write) bool { return strings.HasSuffix(w.GetUpdate().GetName(), "/friends/u1") }
-			if r, is := request.(*firestorepb.CommitRequest); is && whole && slices.ContainsFunc(r.GetWrites(), large) {
+			if whole && slices.ContainsFunc(r.GetWrites(), large) {
 				return status.Error(codes.InvalidArgument, "the request is invalid")
 			}
 			return nil
-		})}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
-		w.restorer.Jobs = map[string]cleanup.Job{job.Name: job}
-		steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+		}))
+		steps, why := w.undo(t, report.RunID, apply)
 		enginetest.Want(t, "conflicts", []string{"account u1", "friends/u1", "gone/u1", "gs://bucket/users/u1/a.png", "users/u1"},
 			steps[undo.Conflict])
 		if !strings.HasPrefix(why["friends/u1"], "Firestore refuses it: ") {
@@ -489,7 +511,7 @@ func TestObjectsThatAreNotThere(t *testing.T) {
 	w := newWorld(t)
 	w.SetSoftDelete(t, 0)
 	report := w.run(t)
-	steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+	steps, why := w.undo(t, report.RunID, apply)
 	lost := []string{"gs://bucket/orphan", "gs://bucket/users/u0/a.png", "gs://bucket/users/u1/a.png", "gs://bucket/users/u2/a.png"}
 	enginetest.Want(t, "lost", lost, steps[undo.Lost])
 	for _, target := range lost {
@@ -503,7 +525,7 @@ func TestObjectsThatAreNotThere(t *testing.T) {
 	enginetest.Want(t, fmt.Sprint("files of folders, ", why), map[undo.Step][]string{
 		undo.Lost: {"gs://bucket/users/u1/a.png"}, undo.Conflict: {"gs://bucket/users/u0/a.png"}}, steps)
 	w.Put(t, "orphan", nil, []byte("o"))
-	if _, why := w.undo(t, report.RunID, restore.Options{Apply: true}); !strings.Contains(why["gs://bucket/orphan"], "uploaded it again") {
+	if _, why := w.undo(t, report.RunID, apply); !strings.Contains(why["gs://bucket/orphan"], "uploaded it again") {
 		t.Errorf("%q", why)
 	}
 }
@@ -553,7 +575,7 @@ func TestUnfinished(t *testing.T) {
 	if !errors.Is(err, restore.ErrUnfinished) || !strings.Contains(err.Error(), "let the job run once more") || len(w.Documents(t, "users")) != 0 {
 		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
 	}
-	w.undo(t, report.RunID, restore.Options{Apply: true})
+	w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "todos", []string{"another-000001"}, slices.Sorted(maps.Keys(w.Documents(t, "cleanupJobs/testJob/cleanupTodo"))))
 }
 
@@ -564,16 +586,15 @@ func TestLeftToDo(t *testing.T) {
 	report := w.run(t)
 	w.Set(t, "cleanupJobs/testJob/cleanupTodo/"+report.RunID+"-000099", map[string]any{"run": report.RunID})
 	todos := func() int { return len(w.Documents(t, "cleanupJobs/testJob/cleanupTodo")) }
-	begins := enginetest.OpenRestorer(t, restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
-		if r, is := request.(*firestorepb.CommitRequest); is && strings.Contains(fmt.Sprint(r.GetWrites()), "undoing a run") {
+	begins := w
+	begins.disturb(t, before(func(r *firestorepb.CommitRequest) error {
+		if strings.Contains(fmt.Sprint(r.GetWrites()), "undoing a run") {
 			w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("otherJob-1", time.Now().Add(time.Minute)))
 		}
 		return nil
-	})}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
-	begins.Jobs = w.restorer.Jobs
+	}))
 	failed := errors.New("no more paper")
-	fails := func(restore.Outcome) error { return failed }
-	err := begins.Undo(t.Context(), report.RunID, apply, fails)
+	err := begins.tried(t, report.RunID, apply)
 	if !errors.Is(err, restore.ErrUnderWay) || todos() != 1 {
 		t.Errorf("another job began: %v, %d todos", err, todos())
 	}
@@ -581,7 +602,7 @@ func TestLeftToDo(t *testing.T) {
 		t.Errorf("held: %v", held)
 	}
 	w.Delete(t, "cleanupJobs/otherJob")
-	err = w.restorer.Undo(t.Context(), report.RunID, apply, fails)
+	err = w.restorer.Undo(t.Context(), report.RunID, apply, func(restore.Outcome) error { return failed })
 	if !errors.Is(err, failed) || !strings.Contains(err.Error(), "left to do is not done any more: run undo again") || todos() != 0 {
 		t.Errorf("it could not be told: %v, %d todos", err, todos())
 	}
@@ -607,21 +628,8 @@ func TestAnotherBucket(t *testing.T) {
 	killed["begun"].(map[string]any)["bucket"] = w.Bucket
 	w.Set(t, "cleanupJobs/testJob", killed)
 	refused("a run that was killed")
-	w.undo(t, report.RunID, restore.Options{Apply: true})
+	w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "users", 3, len(w.Documents(t, "users")))
-}
-
-// TestOff: with UNDO_DAYS=0 nothing is kept.
-func TestOff(t *testing.T) {
-	w := newWorld(t)
-	w.Env["UNDO_DAYS"] = "0"
-	report := w.run(t)
-	if kept := w.Documents(t, runlog.DoneOf(report.RunID)); len(kept) != 0 {
-		t.Errorf("%d entries", len(kept))
-	}
-	if err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, nil); !errors.Is(err, restore.ErrNoLog) {
-		t.Error(err)
-	}
 }
 
 // TestAnotherJobIsUnderWay: it might delete what comes back, for it began before it could know. One that begins later knows.
@@ -634,7 +642,7 @@ func TestAnotherJobIsUnderWay(t *testing.T) {
 		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
 	}
 	w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("undo-otherJob-1", time.Now().Add(time.Minute)))
-	w.undo(t, report.RunID, restore.Options{Apply: true})
+	w.undo(t, report.RunID, apply)
 }
 
 // TestRacedThingsStayAsTheyAre: an object that changed right before its deletion, or a document that is not due any more, was
@@ -652,7 +660,7 @@ func TestRacedThingsStayAsTheyAre(t *testing.T) {
 	if err := w.Storage(t).Bucket(w.Bucket).Object("orphan").Delete(t.Context()); err != nil { // by its owner
 		t.Fatal(err)
 	}
-	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true})
+	steps, _ := w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "contains", false, slices.Contains(w.Objects(t), "orphan"))
 	if len(steps[undo.Conflict]) > 0 {
 		t.Errorf("steps[undo.Conflict]: %v", len(steps[undo.Conflict]))
@@ -691,24 +699,9 @@ func TestObjectsThatTheRunLeft(t *testing.T) {
 		if err := orphan.Delete(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		steps, _ := w.undo(t, rep.RunID, restore.Options{Apply: true})
+		steps, _ := w.undo(t, rep.RunID, apply)
 		enginetest.Want(t, string(want)+", steps", map[undo.Step][]string{}, steps)
 	}
-}
-
-// TestDeletedTwice: a document that two calls of a run deleted, for somebody wrote it anew between, comes back as the second
-// found it.
-func TestDeletedTwice(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
-	found := func(n int64) undo.Record {
-		before := undo.Fields{"n": {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: n}}}
-		return undo.Record{Of: 1, Write: &undo.Write{Op: documents.Delete, Path: "drafts/z", Found: true, Before: before}}
-	}
-	w.log(t, report.RunID, "aa.000001", time.Now().Add(-time.Hour), undo.Record{Item: "drafts/z"}, found(1))
-	w.log(t, report.RunID, "bb.000001", time.Now().Add(-time.Minute), undo.Record{Item: "drafts/z"}, found(2))
-	w.undo(t, report.RunID, restore.Options{Apply: true})
-	enginetest.Want(t, "n", any(int64(2)), w.Documents(t, "drafts")["z"]["n"])
 }
 
 // log adds an entry to the log of a run.
@@ -756,64 +749,13 @@ func TestStayed(t *testing.T) {
 				w.stayed(t, report.RunID, second)
 			}
 		}
-		steps, why := w.undo(t, report.RunID, restore.Options{Apply: true})
+		steps, why := w.undo(t, report.RunID, apply)
 		for _, target := range []string{"gs://bucket/users/z/a.png", "account z"} {
 			if back := slices.Contains(steps[undo.Recreate], target); back != (which != "both") {
 				t.Errorf("%s stayed: %s is back: %t; %v", which, target, back, why)
 			}
 		}
 	}
-}
-
-// soon waits for what another part of a run does.
-func soon(t *testing.T, done <-chan struct{}) {
-	select {
-	case <-done:
-	case <-time.After(20 * time.Second):
-		t.Error("it was not done")
-	}
-}
-
-// TestFoundAnewWhileItIsDone: a file that an entry of what was left to do deletes, and the same call's pass then finds gone,
-// comes back.
-func TestFoundAnewWhileItIsDone(t *testing.T) {
-	w := newWorld(t)
-	const name = "users/gone/a.png"
-	made := w.Put(t, name, nil, []byte("x")).Created
-	for !time.Now().After(made.Add(2 * time.Millisecond)) { // the Firestore emulator's times are whole milliseconds
-		runtime.Gosched()
-	}
-	w.SetTodo(t, "e", enginetest.StepOf("user", "users/gone", false, "", name))
-	w.Job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
-		o, _, err := p.Objects.Get(ctx, name)
-		return errors.Join(err, p.ProposeObject(ctx, "delete object", "nobody's", cleanup.DeleteObject{
-			Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}))
-	}
-	deleted := make(chan struct{})
-	var once sync.Once
-	w.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			answer, err := base.RoundTrip(r)
-			if r.Method == http.MethodDelete {
-				once.Do(func() { close(deleted) })
-			}
-			return answer, err
-		})
-	}
-	w.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-		err := send()
-		for _, write := range r.GetWrites() {
-			records, _ := runlog.Unpack([][]byte{write.GetUpdate().GetFields()["data"].GetBytesValue()})
-			if slices.ContainsFunc(records, func(r undo.Record) bool { return r.Action == "delete object" }) {
-				soon(t, deleted)
-			}
-		}
-		return err
-	})
-	rep := w.run(t)
-	enginetest.Want(t, "found gone", 1, rep.Actions["delete object"].Changed)
-	w.undo(t, rep.RunID, restore.Options{Apply: true})
-	enginetest.Want(t, "back", true, slices.Contains(w.Objects(t), name))
 }
 
 // TestDeletedByTwoRules: a document that one rule deletes along with another, and a second rule by itself, is deleted once, by
@@ -841,7 +783,7 @@ func TestDeletedByTwoRules(t *testing.T) {
 		if w.Documents(t, "drafts")["u0"] != nil {
 			t.Error("it is still there")
 		}
-		w.undo(t, rep.RunID, restore.Options{Apply: true})
+		w.undo(t, rep.RunID, apply)
 		enginetest.Want(t, "name", any("u0"), w.Documents(t, "drafts")["u0"]["name"])
 	}
 }
@@ -860,15 +802,9 @@ func TestOrderOfTheLog(t *testing.T) {
 	}
 	at := time.Now().Add(-time.Hour)
 	for n := int64(2); n >= 0; n-- { // the last that happened is written first
-		packed, err := runlog.Pack([]undo.Record{{Write: &undo.Write{
+		w.log(t, report.RunID, fmt.Sprintf("%06d", 900+2*n%3), at.Add(time.Duration(n)*time.Second), undo.Record{Write: &undo.Write{
 			Op: documents.Update, Path: "friends/z", Found: true, Before: count(10 + n), After: count(11 + n),
-		}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.Set(t, fmt.Sprintf("%s/%06d-00", runlog.DoneOf(report.RunID), 900+2*n%3), map[string]any{
-			"data": packed[0], "parts": 1, "records": 1, "at": at.Add(time.Duration(n) * time.Second),
-		})
+		}})
 	}
 	w.Set(t, "friends/z", map[string]any{"count": int64(13)})
 	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"friends/z"}})
@@ -908,11 +844,7 @@ func TestForgedRecords(t *testing.T) {
 	for _, r := range forged {
 		records = append(records, r)
 	}
-	packed, err := runlog.Pack(records)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.Set(t, runlog.DoneOf(report.RunID)+"/999999-00", map[string]any{"data": packed[0], "parts": 1, "records": len(records)})
+	w.log(t, report.RunID, "999999", time.Time{}, records...)
 	for _, path := range []string{"drafts/changed", "drafts/set"} {
 		w.Set(t, path, map[string]any{})
 	}
@@ -933,7 +865,7 @@ func TestForgedRecords(t *testing.T) {
 		enginetest.Want(t, "refused", slices.Sorted(maps.Keys(forged)), slices.Sorted(maps.Keys(refused)))
 	}
 	w.resume(t)
-	err = w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+	err := w.tried(t, report.RunID, apply)
 	if held, _ := said(t, w.restorer); !errors.Is(err, restore.ErrRefused) || held != nil { // for nothing came back
 		t.Errorf("%v, held: %v", err, held)
 	}
@@ -1047,7 +979,7 @@ func TestDamagedLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true})
+	steps, _ := w.undo(t, report.RunID, apply)
 	if back := len(steps[undo.Recreate]); back != 13 { // documents, files and accounts
 		t.Errorf("%d things came back: %v", back, steps)
 	}
@@ -1057,16 +989,12 @@ func TestDamagedLog(t *testing.T) {
 // a job that deletes no accounts.
 func TestForgedRuns(t *testing.T) {
 	w := newWorld(t)
-	packed, err := runlog.Pack([]undo.Record{{Account: &undo.Account{UID: "attacker", Data: `{"localId":"attacker","customAttributes":"{\"admin\":true}"}`}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const id = "testJob-20260101T000000Z-0123abcd"
-	w.Set(t, runlog.DoneOf(id)+"/000001-00", map[string]any{"data": packed[0], "parts": 1, "records": 1})
+	w.log(t, id, "000001", time.Time{}, undo.Record{Account: &undo.Account{UID: "attacker", Data: `{"uid":"attacker","claims":{"admin":true}}`}})
 	tries := func(want error, o restore.Options) {
 		t.Helper()
 		o.Apply = true
-		if err := w.restorer.Undo(t.Context(), id, o, func(restore.Outcome) error { return nil }); !errors.Is(err, want) {
+		if err := w.tried(t, id, o); !errors.Is(err, want) {
 			t.Errorf("%v, want %v", err, want)
 		}
 	}

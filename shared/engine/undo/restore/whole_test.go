@@ -15,9 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -104,16 +102,14 @@ func TestTriedAgain(t *testing.T) {
 	rep := w.run(t)
 	foretold, _ := w.undo(t, rep.RunID, restore.Options{})
 	var refused atomic.Int32
-	w.restorer = enginetest.OpenRestorer(t, restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
-		commit, _ := request.(*firestorepb.CommitRequest)
+	w.disturb(t, before(func(commit *firestorepb.CommitRequest) error {
 		for _, write := range commit.GetWrites() {
 			if strings.HasSuffix(write.GetUpdate().GetName(), "/friends/u0") && refused.Add(1) <= 2 {
 				return status.Error(codes.FailedPrecondition, "it was changed")
 			}
 		}
 		return nil
-	})}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
-	w.restorer.Jobs = map[string]cleanup.Job{job.Name: job}
+	}))
 	steps, _ := w.undo(t, rep.RunID, apply)
 	enginetest.Want(t, "done", foretold, steps)
 	enginetest.Want(t, "friends/u0", int64(5), w.Documents(t, "friends")["u0"]["count"])
@@ -136,13 +132,10 @@ func TestLargeDocuments(t *testing.T) {
 		}
 		w.log(t, rep.RunID, "999999", w.Now, records...)
 		var largest atomic.Int64
-		w.restorer = enginetest.OpenRestorer(t, restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
-			if commit, is := request.(*firestorepb.CommitRequest); is && int64(proto.Size(commit)) > largest.Load() {
-				largest.Store(int64(proto.Size(commit)))
-			}
+		w.disturb(t, before(func(commit *firestorepb.CommitRequest) error {
+			largest.Store(max(largest.Load(), int64(proto.Size(commit))))
 			return nil
-		})}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
-		w.restorer.Jobs = map[string]cleanup.Job{job.Name: job}
+		}))
 		steps, _ := w.undo(t, rep.RunID, apply)
 		large := slices.DeleteFunc(steps[undo.Recreate], func(target string) bool { return !strings.HasPrefix(target, "drafts/l") })
 		enginetest.Want(t, "back", n, len(large))

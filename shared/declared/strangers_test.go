@@ -1,0 +1,202 @@
+package declared_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/report"
+)
+
+// reference stands for a reference to a document.
+type reference string
+
+// stranger is a rule that somebody wrote who knows the page about rules, and an application that writes its data in its own way.
+type stranger struct {
+	with, unless, gone array // of a rule about drafts
+	others             string
+	data               map[string]any // fields of documents; "due" and "young" are drafts
+	files, uids        []string
+	deleted            []string // besides drafts/due
+	kept               bool     // so is drafts/due
+	said               string   // in the report
+}
+
+const staysUsed = "another document of drafts refers to it"
+
+var strangers = map[string]stranger{
+	// References by a path as a text.
+	"with, by paths": {with: array{fields{"collection": "notes", "field": "of"}},
+		data:    map[string]any{"notes/1": fields{"of": "drafts/due"}, "notes/2": fields{"of": "/drafts/due"}, "notes/3": fields{"of": "other/due"}, "notes/4": fields{"of": "due"}},
+		deleted: []string{"notes/1", "notes/2", "notes/4"}},
+	"unless, by a path":              {unless: array{fields{"collection": "notes", "field": "of"}}, data: map[string]any{"notes/1": fields{"of": "drafts/due"}}, kept: true, said: "refers to it exists"},
+	"unless, by a path with a slash": {unless: array{fields{"collection": "notes", "field": "of"}}, data: map[string]any{"notes/1": fields{"of": "/drafts/due"}}, kept: true},
+	"unless, by a path in a list":    {unless: array{fields{"collection": "notes", "field": "of[]"}}, data: map[string]any{"notes/1": fields{"of": array{"drafts/due"}}}, kept: true},
+	"unless, by a path and a condition": {unless: array{fields{"collection": "notes", "field": "of", "where": array{fields{"field": "n", "in": array{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}}}},
+		data: map[string]any{"notes/1": fields{"of": "/drafts/due", "n": int64(7)}}, kept: true},
+	"gone, a hole with a path":         {gone: array{fields{"document": "users/{by}"}}, data: map[string]any{"due": fields{"by": "users/ken"}, "users/ken": fields{}}, kept: true, said: "users/{by} exists"},
+	"gone, a hole with another's path": {gone: array{fields{"document": "users/{by}"}}, data: map[string]any{"due": fields{"by": "admins/ken"}, "users/hana": fields{}}, kept: true, said: "no valid id"},
+	"gone, a hole with nobody's path":  {gone: array{fields{"document": "users/{by}"}}, data: map[string]any{"due": fields{"by": "/users/ken"}, "users/hana": fields{}}},
+	"with, a hole with a path":         {with: array{fields{"document": "users/{by}"}}, data: map[string]any{"due": fields{"by": "users/ken"}, "users/ken": fields{}}, deleted: []string{"users/ken"}},
+	"with, a hole that another fills with a path": {with: array{fields{"document": "users/{by}"}},
+		data: map[string]any{"due": fields{"by": "ken"}, "young": fields{"by": "/users/ken"}, "users/ken": fields{}}, said: staysUsed},
+
+	// Lists, maps and single values where the rule has another shape.
+	"unless, a list":             {unless: array{fields{"collection": "teams", "field": "of"}}, data: map[string]any{"teams/1": fields{"of": array{"due"}}}, kept: true},
+	"unless, one value":          {unless: array{fields{"collection": "teams", "field": "of[]"}}, data: map[string]any{"teams/1": fields{"of": reference("drafts/due")}}, kept: true},
+	"unless, a list and a value": {unless: array{fields{"collection": "teams", "field": "of"}}, data: map[string]any{"teams/1": fields{"of": "x"}, "teams/2": fields{"of": array{"x", "due"}}}, kept: true},
+	"unless, keys":               {unless: array{fields{"collection": "teams", "field": "of"}}, data: map[string]any{"teams/1": fields{"of": fields{"due": true}}}, kept: true, said: "no document of teams has one value in of"},
+	"unless, no keys":            {unless: array{fields{"collection": "teams", "field": "of.{id}"}}, data: map[string]any{"teams/1": fields{"of": array{"due"}}}, kept: true, said: "no document of teams has a map in of"},
+	"unless, maps in a list":     {unless: array{fields{"collection": "teams", "field": "of[]"}}, data: map[string]any{"teams/1": fields{"of": array{fields{"id": "due"}}}}, kept: true, said: "has a list of values in of"},
+	"unless, in a group": {unless: array{fields{"collectionGroup": "teams", "field": "of"}}, data: map[string]any{"x/1/teams/1": fields{"of": array{"due"}}},
+		kept: true, said: "no document of teams has one value in of (if it holds a list, write of[])"},
+	"unless, empty lists": {unless: array{fields{"collection": "teams", "field": "of[]"}}, data: map[string]any{"teams/1": fields{"of": array{}}}},
+	"with, a list":        {with: array{fields{"collection": "notes", "field": "of"}}, data: map[string]any{"notes/1": fields{"of": array{"due"}}}, kept: true, said: "no document of notes has one value in of"},
+	"with, lists of others": {with: array{fields{"collection": "notes", "field": "of"}},
+		data: map[string]any{"notes/1": fields{"of": array{"due"}}, "notes/2": fields{"of": "due"}}, deleted: []string{"notes/2"}},
+	"with, a hole that another fills with a list": {with: array{fields{"document": "users/{by}"}},
+		data: map[string]any{"due": fields{"by": "ken"}, "young": fields{"by": array{"ken"}}, "users/ken": fields{}}, said: staysUsed},
+
+	// Files that others use.
+	"a file in a list of maps": {with: array{fields{"objects": "p/**", "field": "photos[].url"}}, files: []string{"p/1.png", "p/2.png"},
+		data:    map[string]any{"due": fields{"photos": array{fields{"url": "p/1.png", "n": 1}, fields{"url": "p/2.png"}}}, "young": fields{"photos": array{fields{"url": "/p/1.png", "n": 2}}}},
+		deleted: []string{"p/2.png"}, said: staysUsed},
+	"a file in lists of lists": {with: array{fields{"objects": "p/**", "field": "sets[].all[].url"}}, files: []string{"p/1.png"},
+		data: map[string]any{"due": fields{"sets": array{fields{"all": array{fields{"url": "p/1.png"}}}}}, "young": fields{"sets": array{fields{"n": 1, "all": array{fields{"url": "p/1.png"}}}}}}, said: staysUsed},
+	"a file that another has in a list": {with: array{fields{"objects": "p/**", "field": "cover"}}, files: []string{"p/1.png"},
+		data: map[string]any{"due": fields{"cover": "p/1.png"}, "young": fields{"cover": array{"p/1.png"}}}, said: staysUsed},
+	"a file that another has in a map": {with: array{fields{"objects": "p/**", "field": "cover"}}, files: []string{"p/1.png"},
+		data: map[string]any{"due": fields{"cover": "p/1.png"}, "young": fields{"cover": fields{"url": "gs://BUCKET/p/1.png"}}}, said: staysUsed},
+	"a file that another has as a text": {with: array{fields{"objects": "p/**", "field": "photos[]"}}, files: []string{"p/1.png"},
+		data: map[string]any{"due": fields{"photos": array{"p/1.png"}}, "young": fields{"photos": "p/1.png"}}, said: staysUsed},
+	"files of a folder": {with: array{fields{"objects": "p/{id}/**"}, fields{"objects": "p/**", "field": "cover"}}, files: []string{"p/due/1.png", "p/due/2.png"},
+		data: map[string]any{"due": fields{"cover": "p/due/2.png"}, "young": fields{"cover": "gs://BUCKET/p/due/1.png"}}, deleted: []string{"p/due/2.png"}, said: "drafts/due: deleted, but not the files of its folder: " + staysUsed},
+	"files of a folder, in lists": {with: array{fields{"objects": "p/{id}/**"}, fields{"objects": "p/**", "field": "photos[]"}}, files: []string{"p/due/1.png"},
+		data: map[string]any{"due": fields{"photos": array{}}, "young": fields{"photos": array{"p/due/1.png"}}}, said: staysUsed},
+	"files of a folder that nobody uses": {with: array{fields{"objects": "p/{id}/**"}, fields{"objects": "p/**", "field": "cover"}}, files: []string{"p/due/1.png", "p/due2/1.png"},
+		data: map[string]any{"due": fields{"cover": "p/due/1.png"}, "young": fields{"cover": "p/due2/1.png"}}, deleted: []string{"p/due/1.png"}},
+
+	// What is below a document that there is not, and what would stay below those that there are.
+	"below a missing document": {with: array{fields{"document": "more/{id}", "with": array{fields{"subcollection": "parts"}}}},
+		data: map[string]any{"more/other": fields{}, "more/due/parts/p": fields{}, "more/other/parts/p": fields{}}, deleted: []string{"more/due/parts/p"}},
+	"a collection that stays": {data: map[string]any{"drafts/due/views/v": fields{}},
+		said: `with: views below 1 of 1 documents would stay: add {"subcollection": "views"}`},
+	"a collection that stays below a subcollection": {with: array{fields{"subcollection": "parts"}}, data: map[string]any{"drafts/due/parts/p": fields{}, "drafts/due/parts/p/notes/n": fields{}},
+		deleted: []string{"drafts/due/parts/p"}, said: "with[0].with: notes below 1 of 1 documents would stay"},
+	"a collection that stays below what refers to it": {with: array{fields{"collection": "notes", "field": "of"}}, data: map[string]any{"notes/n": fields{"of": "due"}, "notes/n/likes/l": fields{}},
+		deleted: []string{"notes/n"}, said: "with[0].with: likes below 1 of 1 documents would stay"},
+	"a collection that stays below a document": {with: array{fields{"document": "users/{by}"}}, data: map[string]any{"due": fields{"by": "ken"}, "users/ken": fields{}, "users/ken/logs/l": fields{}},
+		deleted: []string{"users/ken"}, said: "with[0].with: logs below 1 of 1 documents would stay"},
+
+	// Accounts that another rule keeps.
+	"an account that a rule keeps": {with: array{fields{"account": "{id}"}}, others: accountsBut, uids: []string{"due"}, data: map[string]any{"admins/due": fields{}},
+		kept: true, said: "the account that would be deleted with it stays, because admins/{uid} exists"},
+	"an account that no rule keeps": {with: array{fields{"account": "{id}"}}, others: accountsBut, uids: []string{"due"}, data: map[string]any{"admins/other": fields{}}, deleted: []string{"account due"}},
+}
+
+const accountsBut = `{"name":"cleanupAccounts","schedule":"0 4 * * *","accounts":"all","age":{"by":"lastActive","days":30},"unless":[{"document":"admins/{uid}"}]}`
+
+// TestStrangers: whatever shape data have, nothing is deleted that somebody refers to, and what stays behind is told.
+func TestStrangers(t *testing.T) {
+	t.Parallel()
+	for name, tt := range strangers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := drafts(fields{"maxDuePercent": 100})
+			for key, value := range map[string]array{"with": tt.with, "unless": tt.unless, "gone": tt.gone} {
+				if value != nil {
+					r[key] = value
+				}
+			}
+			var others []string
+			if tt.others != "" {
+				others = []string{tt.others}
+			}
+			e := entry(t, r, others...)
+			f := enginetest.New(t, newFunction(t, e))
+			f.Indexes, f.Now = e.AllIndexes(), now
+			for name, at := range map[string]any{"due": old, "young": now} {
+				own, _ := tt.data[name].(fields)
+				f.Set(t, "drafts/"+name, with(stored(asWritten(f, t, own), f.Bucket).(fields), fields{"updatedAt": at}))
+			}
+			for path, data := range tt.data {
+				if strings.Contains(path, "/") {
+					f.Set(t, path, stored(asWritten(f, t, data), f.Bucket).(fields))
+				}
+			}
+			for _, name := range tt.files {
+				f.Put(t, name, nil, nil)
+			}
+			for _, uid := range tt.uids {
+				f.SignUp(t, uid)
+			}
+			before := f.Everything(t)
+			f.Run(t, `{"dryRun":true}`)
+			rep := f.Run(t, "")
+			var gone []string
+			for _, name := range slices.Sorted(maps.Keys(before)) {
+				if _, there := f.Everything(t)[name]; !there {
+					gone = append(gone, strings.TrimPrefix(name, "gs://"+f.Bucket+"/"))
+				}
+			}
+			want := slices.Clone(tt.deleted)
+			if !tt.kept {
+				want = append(want, "drafts/due")
+			}
+			slices.Sort(gone)
+			slices.Sort(want)
+			enginetest.Want(t, "deleted", want, gone)
+			said := fmt.Sprint(rep.Kept, rep.Warnings, rep.Failures, f.LogLines(t))
+			if !strings.Contains(said, tt.said) {
+				t.Errorf("the report says %s, want %q", said, tt.said)
+			}
+		})
+	}
+}
+
+// TestWhoRefersIsReadEachRun: a file that another document referred to in the run before is deleted with the last one.
+func TestWhoRefersIsReadEachRun(t *testing.T) {
+	f := start(t, drafts(fields{"maxDuePercent": 100, "with": array{fields{"objects": "p/**", "field": "photos[].url"}}}))
+	photo := fields{"photos": array{fields{"url": "p/1.png"}}}
+	f.Put(t, "p/1.png", nil, nil)
+	f.Set(t, "drafts/first", with(photo, fields{"updatedAt": old}))
+	f.Set(t, "drafts/second", with(photo, fields{"updatedAt": now}))
+	f.Run(t, "")
+	enginetest.Want(t, "files while another refers to it", []string{"p/1.png"}, f.Objects(t))
+	f.Set(t, "drafts/second", with(photo, fields{"updatedAt": old}))
+	f.Set(t, "drafts/third", fields{"updatedAt": now, "photos": array{fields{"url": "/p/1.png", "n": 1}}})
+	f.Now = now.Add(time.Hour)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
+	enginetest.Want(t, "files while a new one refers to it", []string{"p/1.png"}, f.Objects(t))
+	f.Set(t, "drafts/third", fields{"updatedAt": old, "photos": array{fields{"url": "/p/1.png", "n": 1}}})
+	f.Now = f.Now.Add(time.Hour)
+	f.Run(t, "")
+	enginetest.Want(t, "files", []string{}, f.Objects(t))
+}
+
+// asWritten returns a value with what references stand for.
+func asWritten(f *enginetest.Function, t *testing.T, value any) any {
+	switch v := value.(type) {
+	case reference:
+		return f.Firestore(t).Doc(string(v))
+	case string:
+		return strings.ReplaceAll(v, "BUCKET", f.Bucket)
+	case array:
+		all := array{}
+		for _, one := range v {
+			all = append(all, asWritten(f, t, one))
+		}
+		return all
+	case fields:
+		all := fields{}
+		for key, one := range v {
+			all[key] = asWritten(f, t, one)
+		}
+		return all
+	}
+	return value
+}
