@@ -206,6 +206,9 @@ func (tr *previewed) done(run string) map[string]*did {
 				}
 				continue
 			}
+			if r == (undo.Record{}) {
+				continue // it stayed
+			}
 			name, of := tr.nameOf(r), all[item]
 			writes := of.things[name]
 			if r.Write != nil {

@@ -54,7 +54,7 @@ func (s *Steps) Undo(h *restore.Hooks) *Process {
 func (p *Process) dial(service Service) []grpc.DialOption {
 	return wire.DialOptions(func(_ context.Context, method string) wire.Request {
 		r := &request{process: p, service: service, method: path.Base(method)}
-		return wire.Request{Send: r.Send, Receive: r.Receive}
+		return wire.Request{Send: r.send, Receive: r.receive}
 	})
 }
 
@@ -142,8 +142,7 @@ func (r *request) streamed() bool {
 	return slices.Contains([]string{"RunQuery", "RunAggregationQuery", "BatchGetDocuments"}, r.method)
 }
 
-// Send implements [wire.Request].
-func (r *request) Send(message any) (err error) {
+func (r *request) send(message any) (err error) {
 	r.sent = message
 	r.fault, err = r.process.before(Call{Service: r.service, Method: r.method, Streamed: r.streamed(), Targets: targetsOf(message)})
 	if err == nil && r.fault != nil && !r.fault.sent && !r.streamed() {
@@ -152,8 +151,7 @@ func (r *request) Send(message any) (err error) {
 	return final(err)
 }
 
-// Receive implements [wire.Request].
-func (r *request) Receive(answer any, err error) error {
+func (r *request) receive(answer any, err error) error {
 	if r.fault != nil && r.fault.cut && !r.arrived && err == nil {
 		r.arrived = true
 		return nil

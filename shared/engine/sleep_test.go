@@ -77,8 +77,11 @@ func TestSleepBeforeAnAccountGoes(t *testing.T) {
 	enginetest.Want(t, "done, failed", [2]int{}, [2]int{got.Actions["delete account"].Done, got.Actions["delete account"].Failed})
 	entries := 0
 	err := f.Restorer(t, f.Clock).Contents(t.Context(), got.RunID, func(_, _ int, records []undo.Record) error {
-		if entries++; len(records) != 0 {
-			t.Errorf("the undo log says %+v", records)
+		entries++
+		for _, r := range records { // what stayed has the place of its record, and nothing in it
+			if r != (undo.Record{}) {
+				t.Errorf("the undo log says %+v", r)
+			}
 		}
 		return nil
 	})

@@ -146,8 +146,8 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 		"kept":     map[string]any{},
 		"failures": []any{},
 		"usage": map[string]any{
-			// Lease, two pages, the three that are kept for undoing; the lease, that entry, the job and the run.
-			"firestoreReads": int64(7), "firestoreWrites": int64(4), "firestoreDeletes": int64(3),
+			// Lease, two for all jobs, two pages, the three that are kept for undoing; the lease, that entry, the job and the run.
+			"firestoreReads": int64(9), "firestoreWrites": int64(4), "firestoreDeletes": int64(3),
 			"storageClassA": int64(0), "storageClassB": int64(0), "storageDeletes": int64(0), "authCalls": int64(0), "tasks": int64(0),
 		},
 	}
