@@ -136,8 +136,8 @@ type request struct {
 	arrived bool // the first message of the answer, before it is cut off
 }
 
-// streamed reports whether the call is a read whose answer comes in several messages. It has no effect but the locks that it takes in
-// a transaction, so one that must fail is sent all the same: like any other, it fails where the answer is read.
+// streamed reports whether the call is a read whose answer comes in several messages. It has no effect but the locks that it
+// takes in a transaction, so one that must fail is sent all the same: like any other, it fails where the answer is read.
 func (r *request) streamed() bool {
 	return slices.Contains([]string{"RunQuery", "RunAggregationQuery", "BatchGetDocuments"}, r.method)
 }

@@ -76,7 +76,7 @@ func tryRace(t *testing.T, s subject, _ *expected, p point) (lines []string, tri
 	if !w.recover(t, maxRuns) {
 		lines = append(lines, fmt.Sprintf("after %d undisturbed runs something is still left to do", maxRuns))
 	}
-	all := append(lines, w.differences(t, want)...)
+	all := slices.Concat(lines, w.differences(t, want))
 	lines = slices.DeleteFunc(slices.Clone(all), func(line string) bool { return isLate(line, all, s, calls, at) })
 	if len(lines) > 0 {
 		t.Logf("before call %d, %s, the users did (nil: in time): %v", at, calls[at-1], outcomes)

@@ -360,7 +360,7 @@ func (w With) gatherFiles(ctx context.Context, src cleanup.Source, due []*item) 
 			case a.Objects == "" || w.Strict:
 			case a.Field == "":
 				if len(w.named()) > 0 {
-					used, err = w.usedFile(ctx, src, w.texts(src, a, *i), i, "", objects.Object{Name: folderOf(a, *i)}, goes)
+					used, err = w.usedFile(ctx, src, w.texts(src, a, *i), "", objects.Object{Name: folderOf(a, *i)}, goes)
 				}
 			default:
 				err = w.gatherNamed(ctx, src, a, i, goes)
@@ -412,7 +412,7 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 			f.kept = a.Field + " may refer to several files"
 		}
 		for _, name := range names {
-			used, err := w.usedFile(ctx, src, texts, i, text, there[name], goes)
+			used, err := w.usedFile(ctx, src, texts, text, there[name], goes)
 			if err != nil {
 				return err
 			}
@@ -428,7 +428,7 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 }
 
 // usedFile reports whether a document of an item's collection stays that refers to a file by any field that with names.
-func (w With) usedFile(ctx context.Context, src cleanup.Source, texts objects.Texts, i *item, text string,
+func (w With) usedFile(ctx context.Context, src cleanup.Source, texts objects.Texts, text string,
 	o objects.Object, goes map[documents.Ref]bool,
 ) (bool, error) {
 	exact, beginnings := texts.References(o)

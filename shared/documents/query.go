@@ -156,10 +156,10 @@ func (r Reader) Empty(ctx context.Context, collection string) (bool, error) {
 	return len(found) == 0, err
 }
 
-// Count returns how many documents the query matches; most, unless it is 0, is where Firestore stops reading, because nobody wants
-// to know of more. Documents without a field of OrderBy do not count. It costs one read per 1000 index entries that Firestore
-// reads, at least one. It fails if that takes Firestore more than a minute, as it does from some tens of millions on, so a job must
-// not depend on it.
+// Count returns how many documents the query matches; most, unless it is 0, is where Firestore stops reading, because nobody
+// wants to know of more. Documents without a field of OrderBy do not count. It costs one read per 1000 index entries that
+// Firestore reads, at least one. It fails if that takes Firestore more than a minute, as it does from some tens of millions on,
+// so a job must not depend on it.
 func (r Reader) Count(ctx context.Context, q Query, most int) (n int, err error) {
 	fq, err := q.matching(r.c.firestore)
 	if err == nil {

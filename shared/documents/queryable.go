@@ -12,9 +12,9 @@ import (
 // longer one. A string counts one byte more than it has, so an id can be too long for a query and still name a document.
 const maxQueried = 1500
 
-// Queryable reports whether a query can ask for a value of a field. A string, for example, may have at most 1,499 bytes. Firestore
-// refuses a query that asks for a larger one as a whole: if you ask for many values at once, leave it out, and decide about its
-// items separately. The limit does not apply to documents' names, which [Reader.Missing] looks up.
+// Queryable reports whether a query can ask for a value of a field. A string, for example, may have at most 1,499 bytes.
+// Firestore refuses a query that asks for a larger one as a whole: if you ask for many values at once, leave it out, and decide
+// about its items separately. The limit does not apply to documents' names, which [Reader.Missing] looks up.
 func Queryable(value any) bool {
 	if ref, ok := value.(*firestore.DocumentRef); ok {
 		return ref != nil && docsize.OfName(relative(ref)) <= maxQueried

@@ -96,16 +96,6 @@ func (s eachQuery) SendMsg(m any) error {
 // lost is an answer that does not come.
 var lost = status.Error(codes.Unavailable, "the connection broke")
 
-// loseAnswers makes the commits for which is returns true, and says that their answers are lost; n counts commits from 1.
-func loseAnswers(f *enginetest.Function, is func(n int, r *firestorepb.CommitRequest) bool) {
-	f.OnCommit(func(n int, r *firestorepb.CommitRequest, send func() error) error {
-		if err := send(); err != nil || !is(n, r) {
-			return err
-		}
-		return lost
-	})
-}
-
 // onSaved calls do after each commit that writes to the undo log. What it returns says that there was one.
 func onSaved(f *enginetest.Function, do func()) *atomic.Bool {
 	var saved atomic.Bool

@@ -7,8 +7,8 @@ import "golang.org/x/time/rate"
 // 40 ms some 2,500 a second.
 const Connections = 4
 
-// Lookups is how many lookups of up to 30 ids are under way at once, for all runs of a process. One takes more memory than the page
-// that it is for.
+// Lookups is how many lookups of up to 30 ids are under way at once, for all runs of a process. One takes more memory than the
+// page that it is for.
 const Lookups = 40
 
 // MaxBatch is how many writes one request carries at most. Firestore takes up to 500.
