@@ -189,20 +189,26 @@ func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
 	return nil
 }
 
-// countRest counts what the query skips, while the run plans.
+// countRest counts what the query skips, while the run plans. If the query finds nothing, the age may be of another form.
 func (g *planning) countRest(ctx context.Context) {
-	hinted := map[string]bool{}
+	var hints []string
 	judge := func(d documents.Document) cleanup.Decision {
 		decision := g.undated(d)
-		if hint := g.Age[0].Hint(d.Value(g.Age[0].Field)); decision.Invalid && hint != "" && !hinted[hint] {
-			hinted[hint] = true
-			g.Planner.Warn(ctx, hint)
+		if hint := g.Age[0].Hint(d.Value(g.Age[0].Field)); decision.Invalid && hint != "" && !slices.Contains(hints, hint) {
+			hints = append(hints, hint)
 		}
 		return decision
 	}
 	g.CountNotDue(ctx, cleanup.NotDue{
 		All: g.Place().Query(), Due: g.query, Unset: true, Judge: judge, Behind: g.Age[0].Behind(),
-		Then: func(all, found int, ok bool) { g.share(ctx, all, found, ok) },
+		Then: func(all, found int, ok bool) {
+			for _, hint := range hints {
+				if found == 0 {
+					g.Planner.Warn(ctx, hint)
+				}
+			}
+			g.share(ctx, all, found, ok)
+		},
 	})
 }
 
