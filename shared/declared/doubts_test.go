@@ -44,6 +44,11 @@ func TestDoubts(t *testing.T) {
 		"another collection": {fields{"collection": "draft", "age": "any"}, 30, nil, []string{"the collection draft has no document: is that its name?"}},
 		"a value": {fields{"age": "any", "where": array{fields{"field": "state", "==": "Open"}}, "with": all}, 30, nil,
 			[]string{"where[0]: there is no document of drafts whose state is Open; the documents looked at have closed and open"}},
+		"values that are to be kept": {fields{"age": "any", "where": array{fields{"field": "state", "not-in": array{"Open", "closed"}}},
+			"unless": array{fields{"field": "state", "==": "Closed"}, fields{"field": "state", "in": array{"open", "new"}}}, "with": all}, 30, nil, []string{
+			`where[0]: no document of drafts has state "Open", which the rule keeps; the documents looked at have closed and open`,
+			`unless[0]: no document of drafts has state "Closed", which the rule keeps; the documents looked at have closed and open`,
+			`unless[1]: no document of drafts has state "new", which the rule keeps; the documents looked at have closed and open`}},
 		"values": {fields{"age": "any", "where": array{fields{"field": "state", "in": array{"Open", "closed"}}, fields{"field": "author", "==": "u99"}}, "with": all}, 30, nil,
 			[]string{"where[1]: there is no document of drafts whose author is u99"}},
 		"what is related": {fields{"age": "any", "with": array{fields{"subcollection": "comments"}}, "gone": array{

@@ -39,7 +39,7 @@ type looking struct {
 }
 
 // Of returns what a project's documents tell against a rule, each in a sentence with the key and what would be right: names of
-// collections and of fields that are not there, values that nobody has, ages of another form, a mark that is the application's
+// collections and of fields that are not there, values that nobody has, also of what it keeps, ages of another form, a mark that is the application's
 // field, exceptions that keep nearly everything, and collections below a document that would stay, unless a plan that deletes
 // something has said these. What could not be looked at is said, too.
 func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned bool) []string {
@@ -50,6 +50,7 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned bool) []s
 	if of.OfDocuments() && l.look(ctx) {
 		l.fields(ctx)
 		l.values(ctx)
+		l.keeping(ctx)
 		l.forms()
 		l.mark()
 		l.exceptions(ctx)
@@ -175,17 +176,55 @@ func (l *looking) values(ctx context.Context) {
 		if !ok || l.OfEntries(w.Field) || !slices.ContainsFunc(l.sample, set) || l.has(ctx, meets, filters...) {
 			continue
 		}
-		values := map[string]bool{}
-		for _, d := range l.sample {
-			if set(d) {
-				values[fmt.Sprintf("%.40s", strings.Join(criteria.Shown(d.Value(w.Field)), ", "))] = true
-			}
-		}
 		there := ""
-		if len(values) <= shown {
-			there = fmt.Sprintf("; the documents looked at have %s", criteria.List(slices.Sorted(maps.Keys(values)), "and"))
+		if values := l.valuesOf(w.Field); len(values) <= shown {
+			there = "; the documents looked at have " + criteria.List(values, "and")
 		}
 		l.say("where[%d]: there is no document of %s whose %s%s", i, l.Source(), w.Words(), there)
+	}
+}
+
+// valuesOf returns the values of a field that there are in the sample, as people read them.
+func (l *looking) valuesOf(field string) []string {
+	values := map[string]bool{}
+	for _, d := range l.sample {
+		if value := d.Value(field); value != nil {
+			values[fmt.Sprintf("%.40s", strings.Join(criteria.Shown(value), ", "))] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(values))
+}
+
+// keeping names the texts by which conditions keep documents and that no document has, where the field has few others: a
+// misspelt one deletes what it should keep.
+func (l *looking) keeping(ctx context.Context) {
+	for i, w := range l.Where {
+		l.keepingBy(ctx, fmt.Sprintf("where[%d]", i), w, "!=", "not-in")
+	}
+	for _, u := range l.Unless {
+		l.keepingBy(ctx, u.Key, u.Condition(), "==", "in")
+	}
+}
+
+func (l *looking) keepingBy(ctx context.Context, key string, w criteria.Condition, operators ...string) {
+	values := l.valuesOf(w.Field)
+	if len(values) == 0 || len(values) > shown || l.OfEntries(w.Field) {
+		return
+	}
+	for _, operator := range operators {
+		operands, several := w.Ops[operator].([]any)
+		if !several {
+			operands = []any{w.Ops[operator]}
+		}
+		for _, operand := range operands {
+			text, isText := operand.(string)
+			has := func(d documents.Document) bool { return d.Value(w.Field) == operand }
+			if !isText || l.has(ctx, has, documents.Filter{Field: w.Field, Op: "==", Value: operand}) {
+				continue
+			}
+			l.say("%s: no document of %s has %s %q, which the rule keeps; the documents looked at have %s", key, l.Source(), w.Field, text,
+				criteria.List(values, "and"))
+		}
 	}
 }
 
