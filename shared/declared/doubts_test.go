@@ -34,7 +34,7 @@ func TestDoubts(t *testing.T) {
 		"a timestamp that is declared as text": {fields{"age": fields{"field": "made", "as": "text", "days": 30}, "with": all}, 27, nil,
 			[]string{`age[0]: made is a timestamp in 30 of 30: leave "as" out`}},
 		"a mark of the application's": {fields{"age": fields{"field": "seen", "as": "seconds", "days": 30}, "with": array{fields{"subcollection": "comments"}},
-			"warn": fields{"days": 7, "field": "author"}}, 27, nil, []string{"warn.field: 30 of 30 have author already: the mark must be a field of its own"}},
+			"warn": fields{"days": 7, "field": "author"}}, 27, nil, []string{"warn.field: 30 of 30 have author already: unless this rule wrote it, give the mark a field of its own"}},
 		"fields of what goes along": {fields{"age": "any", "with": array{fields{"subcollection": "comments", "with": array{fields{"document": "users/{of}"}}}}}, 5, nil, []string{
 			"with[0].with[0]: no document of comments has of, so nothing is deleted along by it: is that its name?"}},
 		"names": {fields{"age": fields{"field": "att", "days": 30}, "where": array{fields{"field": "stat", "==": "open"}}, "with": all}, 30, nil,
@@ -96,6 +96,24 @@ func reader(t *testing.T, f *enginetest.Function) documents.Reader {
 	}
 	t.Cleanup(func() { _ = client.Close() }) // it was only read
 	return client.Reader()
+}
+
+// TestDoubtsOfReferences: who refers to the rule's documents is named, unless the rule knows it; so are addresses in place of uids.
+func TestDoubtsOfReferences(t *testing.T) {
+	rule := fields{"collection": "patients", "age": "any", "gone": array{fields{"account": "{email}"}},
+		"unless": array{fields{"collection": "invoices", "field": "patient"}}}
+	f := start(t, rule)
+	f.Set(t, "patients/anna-2020", fields{"email": "anna@example.com"})
+	f.Set(t, "invoices/i", fields{"patient": "anna-2020"})
+	f.Set(t, "visits/v", fields{"of": "anna-2020", "notes": "anna-2020 came", "room": "r1"})
+	f.Set(t, "plans/p", fields{"people": array{fields{"who": f.Firestore(t).Doc("patients/anna-2020")}}, "x": 1})
+	f.Set(t, "teams/t", fields{"lead": "/patients/anna-2020"})
+	f.Set(t, "others/o", fields{"lead": "doctors/anna-2020", "ref": f.Firestore(t).Doc("doctors/anna-2020")})
+	refer := "documents of %[1]s refer to documents of patients by %[2]s, and would refer to nothing: to keep these, " +
+		`add {"collection": %[1]q, "field": %[2]q} to "unless"`
+	enginetest.Want(t, "doubts", []string{"gone[0]: email holds addresses of e-mail, and an account is found by its uid: name the field that holds that",
+		fmt.Sprintf(refer, "plans", "people"), fmt.Sprintf(refer, "teams", "lead"), fmt.Sprintf(refer, "visits", "of")},
+		doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, false))
 }
 
 // TestDoubtsOfMany: of a collection that is larger than what is looked at, a query tells what nobody has. A field or a value that a

@@ -40,8 +40,8 @@ type looking struct {
 
 // Of returns what a project's documents tell against a rule, each in a sentence with the key and what would be right: names of
 // collections and of fields that are not there, values that nobody has, also of what it keeps, ages of another form, a mark that is the application's
-// field, exceptions that keep nearly everything, and collections below a document that would stay, unless a plan that deletes
-// something has said these. What could not be looked at is said, too.
+// field, exceptions that keep nearly everything, documents elsewhere that refer to the rule's, and collections below a document that
+// would stay, unless a plan that deletes something has said these. What could not be looked at is said, too.
 func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned bool) []string {
 	l := &looking{Rule: of, Reader: r}
 	l.empty(ctx)
@@ -56,6 +56,9 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned bool) []s
 		l.exceptions(ctx)
 		for _, related := range of.Related() {
 			l.relation(ctx, related)
+		}
+		if of.Deletes() {
+			l.referrers(ctx)
 		}
 	}
 	if of.Deletes() && !planned {
@@ -277,12 +280,25 @@ func (l *looking) mark() {
 		}
 	}
 	if marked*2 > len(l.sample) {
-		l.say("warn.field: %d of %d have %s already: the mark must be a field of its own", marked, len(l.sample), l.Warn.Field)
+		l.say("warn.field: %d of %d have %s already: unless this rule wrote it, give the mark a field of its own", marked, len(l.sample), l.Warn.Field)
+	}
+}
+
+// addresses says whether a relation looks for accounts by fields that hold addresses of e-mail: no account has such an id.
+func (l *looking) addresses(of rule.Relation) {
+	for _, field := range criteria.Holes(of.Account) {
+		texts := slices.DeleteFunc(l.valuesOf(field), func(text string) bool { return text == "" })
+		if len(texts) > 0 && !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(text, "@") }) {
+			l.say("%s: %s holds addresses of e-mail, and an account is found by its uid: name the field that holds that", of.Key, field)
+		}
 	}
 }
 
 // exceptions names documents of unless that keep nearly everything.
 func (l *looking) exceptions(ctx context.Context) {
+	for _, related := range append(l.Related(), l.With...) {
+		l.addresses(related)
+	}
 	for _, u := range l.Unless {
 		if u.Document == "" {
 			continue
