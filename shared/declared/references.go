@@ -116,8 +116,8 @@ func (c references) names(ctx context.Context, r documents.Reader, run cleanup.R
 				for _, field := range fields {
 					all, here, odd := field.Mentioned(d, run.Config)
 					if odd != "" {
-						return nil, doubtful("%s: %s, so nobody knows which objects %s are in use: correct it, or clear it if it names none",
-							d.Path, odd, c.Objects)
+						return nil, doubtful("%s: %s, so nobody knows which objects %s are in use: correct it, or have another field hold "+
+							"what is no file of the bucket", d.Path, odd, c.Objects)
 					}
 					for _, name := range all {
 						n.add(name)
