@@ -17,14 +17,15 @@ import (
 
 // world is data of an application, by path, and what is left of it.
 type world struct {
-	rule      string // without name and schedule
+	rule      string   // without name and schedule
+	others    []string // other rules of the list
 	documents map[string]fields
 	changed   map[string]fields // documents that stay, with other fields
-	gone      []string          // documents and objects that go
+	gone      []string          // documents, objects and accounts that go
 	objects   []string
 	accounts  []string
-	goneUIDs  []string
-	old       bool // the run is two years after the data was written, by whose own times the rule goes
+	old       bool           // the run is two years after the data was written, by whose own times the rule goes
+	kept      map[string]int // what the report says of what was kept; nil: nobody looks
 }
 
 var (
@@ -51,25 +52,81 @@ func TestApplicationsOutOfReach(t *testing.T) {
 // downloadURL stands for the URL by which an application names an object, in the bucket of the test.
 type downloadURL string
 
-// stored returns data as the application writes it.
-func stored(value any, bucket string) any {
+// reference stands for a reference to a document.
+type reference string
+
+// stored returns a value as the application writes it. BUCKET in a text stands for the bucket of the test.
+func stored(t *testing.T, f *enginetest.Function, value any) any {
+	t.Helper()
 	switch v := value.(type) {
+	case reference:
+		return f.Firestore(t).Doc(string(v))
 	case downloadURL:
-		return "https://firebasestorage.googleapis.com:443/v0/b/" + bucket + "/o/" + url.PathEscape(string(v)) + "?alt=media&token=0c7d"
+		return "https://firebasestorage.googleapis.com:443/v0/b/" + f.Bucket + "/o/" + url.PathEscape(string(v)) + "?alt=media&token=0c7d"
+	case string:
+		return strings.ReplaceAll(v, "BUCKET", f.Bucket)
 	case fields:
 		all := fields{}
 		for key, one := range v {
-			all[key] = stored(one, bucket)
+			all[key] = stored(t, f, one)
 		}
 		return all
 	case array:
 		all := array{}
 		for _, one := range v {
-			all = append(all, stored(one, bucket))
+			all = append(all, stored(t, f, one))
 		}
 		return all
 	}
 	return value
+}
+
+// run runs a rule on the data, after a preview. It wants all to be left but what is said to be gone or changed, and returns the report
+// and the function.
+func (w world) run(t *testing.T, rule fields) (*report.Report, *enginetest.Function) {
+	t.Helper()
+	e := entry(t, rule, w.others...)
+	f := enginetest.New(t, newFunction(t, e))
+	if f.Indexes, f.Now = e.AllIndexes(), now; w.old {
+		f.Now = time.Now().AddDate(2, 0, 0)
+		f.Clock = func() time.Time { return f.Now }
+	}
+	for path, data := range w.documents {
+		f.Set(t, path, stored(t, f, data).(fields))
+	}
+	for _, object := range w.objects {
+		f.Put(t, object, nil, nil)
+	}
+	for _, uid := range w.accounts {
+		user := new(auth.UserToImport).UID(uid).Metadata(&auth.UserMetadata{CreationTimestamp: far.UnixMilli()})
+		if uid == "unverified" {
+			user.Email(uid + "@example.com").PasswordHash([]byte("hash"))
+		}
+		f.Import(t, user)
+	}
+	before := f.Everything(t)
+	want := maps.Clone(before)
+	for path, data := range w.changed {
+		want[path] = stored(t, f, data)
+	}
+	for _, name := range w.gone {
+		if slices.Contains(w.objects, name) {
+			name = "gs://" + f.Bucket + "/" + name
+		}
+		if _, there := want[name]; !there {
+			t.Fatalf("%s was never there", name)
+		}
+		delete(want, name)
+	}
+	f.Run(t, `{"dryRun":true}`)
+	rep := f.Run(t, "")
+	left := f.Everything(t)
+	maps.DeleteFunc(left, func(name string, _ any) bool {
+		_, was := before[name]
+		return !was // it is the run's own, or a message
+	})
+	enginetest.Want(t, "left", want, left)
+	return rep, f
 }
 
 // TestApplications runs the cleanups that owners of real applications want on data as those applications write it.
@@ -90,9 +147,9 @@ func TestApplications(t *testing.T) {
 	for name, tt := range map[string]world{
 		"1 guests, with what they share": {rule: `"collection":"users","where":[{"field":"email","==":null},{"field":"phoneNumber","==":null}],
 			"age":{"field":"lastLogin","days":45},` + with, documents: scout,
-			gone:     []string{"users/guest", "users/guest/prefs/p", "deletionQueue/guest"},
+			gone:     []string{"users/guest", "users/guest/prefs/p", "deletionQueue/guest", "account guest"},
 			changed:  map[string]fields{"teams/shared": {"owners": fields{"hana": far}}},
-			accounts: []string{"guest", "hana"}, goneUIDs: []string{"guest"}},
+			accounts: []string{"guest", "hana"}},
 		"1 teams of nobody, with all below": {rule: `"collection":"teams","where":[{"field":"owners","is":"empty"}],
 			"age":{"by":"updateTime","days":1},"with":[{"subcollection":"**"}]`, old: true,
 			documents: map[string]fields{
@@ -106,9 +163,9 @@ func TestApplications(t *testing.T) {
 				"teams/nobodys/days/none/messages/m", "teams/nobodys/days/none/messages/m/none/none/none/x"}},
 		"2 users away for a year": {rule: `"collection":"users","age":{"field":"lastLogin","days":365},"maxDuePercent":100,` + with, documents: scout,
 			gone: []string{"users/guest", "users/guest/prefs/p", "deletionQueue/guest", "users/hana", "users/hana/prefs/p", "deletionQueue/hana",
-				"users/odd"},
+				"users/odd", "account guest", "account hana"},
 			changed:  map[string]fields{"teams/shared": {"owners": fields{}}, "teams/other": {"owners": fields{"guestx": far}}},
-			accounts: []string{"guest", "hana", "ken"}, goneUIDs: []string{"guest", "hana"}},
+			accounts: []string{"guest", "hana", "ken"}},
 		"4 plays unfinished": {rule: `"collection":"p","where":[{"field":"f","==":false}],"age":{"field":"ua","months":12}`,
 			documents: map[string]fields{"p/a": {"f": false, "ua": far}, "p/b": {"f": true, "ua": far}, "p/c": {"f": false, "ua": recent}, "p/d": {"ua": far}},
 			gone:      []string{"p/a"}},
@@ -160,8 +217,8 @@ func TestApplications(t *testing.T) {
 			documents: map[string]fields{"users/unverified": {"dateJoined": "Mon, 02 Jan 2023 10:00:00 GMT"}, "users/unverified/orders/o": {"n": int64(1)},
 				"users/unverified/notes/n": {"n": int64(1)}, "users/hana": {"dateJoined": "Mon, 02 Jan 2023 10:00:00 GMT"}, "users/hana/orders/o": {"n": int64(1)},
 				"users/nobody": {"dateJoined": ""}},
-			gone:     []string{"users/unverified", "users/unverified/orders/o"},
-			accounts: []string{"hana", "unverified"}, goneUIDs: []string{"unverified"}},
+			gone:     []string{"users/unverified", "users/unverified/orders/o", "account unverified"},
+			accounts: []string{"hana", "unverified"}},
 		"15 baskets": {rule: `"collection":"users","where":[{"field":"basket","is":"not empty"}],"age":{"by":"updateTime","days":90},"set":{"basket":[]}`, old: true,
 			documents: map[string]fields{"users/a": {"basket": array{"x"}}, "users/b": {"basket": array{}}, "users/c": {"name": "c"}},
 			changed:   map[string]fields{"users/a": {"basket": array{}}}},
@@ -261,55 +318,17 @@ func TestApplications(t *testing.T) {
 			gone: []string{"jobs/a", "jobs/b", "jobs/free"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var rule fields
 			if err := json.Unmarshal([]byte("{"+tt.rule+"}"), &rule); err != nil {
 				t.Fatal(err)
 			}
-			f := start(t, rule)
-			if f.Now = now; tt.old {
-				f.Now = time.Now().AddDate(2, 0, 0)
-				f.Clock = func() time.Time { return f.Now }
+			rep, _ := tt.run(t, rule)
+			if rep.Status != report.Completed {
+				t.Errorf("%s %+v", rep.Status, rep)
 			}
-			for path, data := range tt.documents {
-				f.Set(t, path, stored(data, f.Bucket).(fields))
-			}
-			for _, object := range tt.objects {
-				f.Put(t, object, nil, nil)
-			}
-			for _, uid := range tt.accounts {
-				user := new(auth.UserToImport).UID(uid).Metadata(&auth.UserMetadata{CreationTimestamp: far.UnixMilli()})
-				if uid == "unverified" {
-					user.Email(uid + "@example.com").PasswordHash([]byte("hash"))
-				}
-				f.Import(t, user)
-			}
-			if rep := f.Run(t, ""); rep.Status != report.Completed {
-				t.Fatalf("%s %+v", rep.Status, rep)
-			}
-			want := maps.Clone(tt.documents)
-			maps.Copy(want, tt.changed)
-			for _, path := range tt.gone {
-				delete(want, path)
-			}
-			got := map[string]fields{}
-			for path := range tt.documents {
-				collection, id := path[:strings.LastIndexByte(path, '/')], path[strings.LastIndexByte(path, '/')+1:]
-				if data, there := f.Documents(t, collection)[id]; there {
-					got[path] = data
-					want[path] = stored(want[path], f.Bucket).(fields)
-				}
-			}
-			if len(want) > 0 {
-				enginetest.Want(t, "documents", want, got)
-			}
-			left := slices.DeleteFunc(slices.Clone(tt.objects), func(o string) bool { return slices.Contains(tt.gone, o) })
-			slices.Sort(left)
-			if len(tt.objects) > 0 {
-				enginetest.Want(t, "objects", left, f.Objects(t))
-			}
-			if len(tt.accounts) > 0 {
-				uids := slices.DeleteFunc(slices.Clone(tt.accounts), func(uid string) bool { return slices.Contains(tt.goneUIDs, uid) })
-				enginetest.Want(t, "accounts", uids, f.Accounts(t))
+			if tt.kept != nil {
+				enginetest.Want(t, "kept", tt.kept, rep.Kept)
 			}
 		})
 	}

@@ -57,7 +57,7 @@ func TestDoubtfulReferences(t *testing.T) {
 			if tt.data == nil {
 				f.Delete(t, tt.path)
 			} else {
-				f.Set(t, tt.path, stored(tt.data, f.Bucket).(fields))
+				f.Set(t, tt.path, stored(t, f, tt.data).(fields))
 			}
 			for _, request := range []string{"", `{"force":true}`} {
 				rep := f.Run(t, request)
