@@ -136,6 +136,7 @@ func TestApplications(t *testing.T) {
 	over := now.AddDate(0, 0, -30).Add(-36*time.Hour - time.Second) // on the last day that was over everywhere 30 days ago
 	with := `"with":[{"subcollection":"prefs"},{"document":"deletionQueue/{id}"},{"document":"duplicateTeams/{id}"},
 		{"collection":"teams","field":"owners.{id}","remove":true},{"collection":"templates","field":"owners.{id}","remove":true},{"account":"{id}"}]`
+	const ofProducts = `"objects":"p/**","age":{"days":1},"gone":[{"collection":"products","field":"image"}]`
 	scout := map[string]fields{
 		"users/guest": {"email": nil, "phoneNumber": nil, "lastLogin": far}, "users/guest/prefs/p": {"a": true},
 		"users/hana": {"email": "hana@example.com", "phoneNumber": nil, "lastLogin": far}, "users/hana/prefs/p": {"a": true},
@@ -316,6 +317,92 @@ func TestApplications(t *testing.T) {
 				"jobs/d": {"s": "a", "until": now.AddDate(0, 0, 1)}, "jobs/held": {"s": "a", "until": recent, "hold": true}, "jobs/odd": {"s": "a", "until": recent, "hold": "yes"},
 				"jobs/free": {"s": "a", "until": recent, "hold": false}},
 			gone: []string{"jobs/a", "jobs/b", "jobs/free"}},
+		"a field named uid, as any other": {rule: `"collection":"profiles","age":"any","maxDuePercent":100,"gone":[{"account":"{uid}"}]`,
+			documents: map[string]fields{"profiles/a": {"uid": "hana"}, "profiles/b": {"uid": "gone"}, "profiles/hana": {"uid": "gone"},
+				"profiles/none": {"x": true}},
+			accounts: []string{"hana"}, gone: []string{"profiles/b", "profiles/hana"}},
+		"references to ids that repeat": {rule: `"collection":"users/{uid}/notes","age":{"field":"at","days":30},"maxDuePercent":100,
+			"with":[{"collection":"likes","field":"of"}]`,
+			documents: map[string]fields{
+				"users/a/notes/n": {"at": old}, "likes/a": {"of": reference("users/a/notes/n")}, "likes/path-a": {"of": "users/a/notes/n"},
+				"users/b/notes/n": {"at": old}, "likes/b": {"of": reference("users/b/notes/n")}, "likes/path-b": {"of": "users/b/notes/n"},
+				"users/c/notes/n": {"at": now}, "likes/c": {"of": reference("users/c/notes/n")}, "likes/path-c": {"of": "users/c/notes/n"},
+			},
+			gone: []string{"users/a/notes/n", "likes/a", "likes/path-a", "users/b/notes/n", "likes/b", "likes/path-b"}},
+		"what a group lies below": {rule: `"collectionGroup":"requests","age":{"field":"at","days":1},"maxDuePercent":100,"with":[
+			{"document":"{parent}/settings/{id}"},{"document":"{parent}","with":[{"subcollection":"posts"},{"document":"{parent}"}]}]`,
+			documents: map[string]fields{
+				"requests/r": {"at": old}, "users/u/requests/r": {"at": old}, "rooms/r/members/m/requests/s": {"at": old},
+				"users/u": {"x": true}, "users/u/settings/r": {"x": true}, "users/u/posts/p": {"x": true}, "rooms/r/members/m": {"x": true},
+				"rooms/r": {"x": true}, "rooms/other": {"x": true}, "rooms/r/members/other": {"x": true}, "settings/r": {"x": true},
+				"users/u/settings/other": {"x": true},
+			},
+			gone: []string{"requests/r", "users/u/requests/r", "rooms/r/members/m/requests/s", "users/u", "users/u/settings/r", "users/u/posts/p",
+				"rooms/r/members/m", "rooms/r"}},
+		"ids that repeat above a group": {rule: `"collectionGroup":"requests","age":"any","maxDuePercent":100,"with":[{"document":"{parent}","with":[
+			{"collection":"posts","field":"authorId","with":[{"collection":"likes","field":"post"}]},
+			{"collection":"lists","field":"of[]","remove":true},{"subcollection":"members"}]}]`,
+			documents: map[string]fields{
+				"teams/anna": {}, "teams/anna/requests/r": {}, "teams/anna/members/m": {}, "users/anna": {}, "posts/text": {"authorId": "anna"},
+				"posts/user": {"authorId": reference("users/anna")}, "posts/team": {"authorId": reference("teams/anna")},
+				"likes/text": {"post": "text"}, "likes/team": {"post": "team"}, "lists/l": {"of": array{"anna", reference("teams/anna")}},
+			},
+			changed: map[string]fields{"lists/l": {"of": array{"anna"}}},
+			gone:    []string{"teams/anna", "teams/anna/requests/r", "teams/anna/members/m", "posts/team", "likes/team"}},
+		"a collection that a client named as everything": {rule: `"collection":"rooms","age":"any","with":[{"subcollection":"**"}]`,
+			documents: map[string]fields{"rooms/a": {"n": 1}, "rooms/a/**/x": {"n": 1}, "rooms/a/**/x/c/y": {"n": 1}, "rooms/b": {"n": 1},
+				"rooms/b/members/m/**/z": {"n": 1}, "halls/a/**/x": {"n": 1}},
+			gone: []string{"rooms/a", "rooms/a/**/x", "rooms/a/**/x/c/y", "rooms/b", "rooms/b/members/m/**/z"}},
+		"fields of another form, which refer to no file": {rule: `"collection":"drafts","age":"any","with":[
+			{"objects":"images/**","field":"photos[].url"},{"objects":"images/**","field":"cover.url"},{"objects":"images/**","field":"more[]"}]`,
+			documents: map[string]fields{
+				"drafts/text":  {"photos": "images/b.png", "cover": "images/b.png", "more": "images/b.png"},
+				"drafts/texts": {"photos": array{"images/b.png", nil, fields{}}, "cover": array{"images/b.png"}},
+				"drafts/maps": {"photos": fields{"url": "images/b.png"}, "cover": fields{"url": fields{"url": "images/b.png"}},
+					"more": fields{"url": "images/b.png"}},
+				"drafts/none": {"photos": nil, "cover": nil, "more": array{}}, "drafts/nulls": {"cover": fields{"url": nil}},
+				"drafts/empty": {"photos": array{}, "cover": fields{"url": ""}},
+				"drafts/good":  {"photos": array{fields{"url": "images/a.png"}}, "cover": fields{"url": "images/a.png"}, "more": array{"images/a.png"}},
+			},
+			objects: []string{"images/a.png", "images/b.png"},
+			gone: []string{"drafts/text", "drafts/texts", "drafts/maps", "drafts/none", "drafts/nulls", "drafts/empty", "drafts/good",
+				"images/a.png"},
+			kept: map[string]int{"photos[].url holds no string": 5, "cover.url holds no string": 3, "more[] holds no string": 2}},
+		"files that are not there": {rule: `"collection":"drafts","age":"any","with":[{"objects":"covers/**","field":"cover"}]`,
+			documents: map[string]fields{"drafts/none": {"cover": "covers/none.png"}, "drafts/case": {"cover": "covers/A.png"},
+				"drafts/bare": {"cover": "a.png"}, "drafts/both": {"cover": "covers/b%20c.png"}, "drafts/other": {"cover": "x/covers/a.png"}},
+			objects: []string{"covers/a.png", "covers/b c.png", "covers/b%20c.png"},
+			gone:    []string{"drafts/none", "drafts/case", "drafts/bare", "drafts/both", "drafts/other"},
+			kept: map[string]int{"cover refers to no file that is there": 2, "cover may refer to several files": 1,
+				"cover holds a URL that names no object of Cloud Storage": 2}},
+		"what belongs to an account without a document": {rule: `"accounts":"all","age":{"by":"creationTime","days":30},"maxDuePercent":100,
+			"with":[{"document":"users/{uid}","with":[{"subcollection":"orders"},{"objects":"avatars/{id}/**"},{"collection":"likes","field":"user"}]}]`,
+			documents: map[string]fields{"users/three": {"x": true}, "users/one/orders/a": {"x": true}, "users/three/orders/a": {"x": true},
+				"users/other/orders/a": {"x": true}, "likes/one": {"user": "one"}, "likes/three": {"user": "three"}, "likes/other": {"user": "other"}},
+			objects:  []string{"avatars/one/a.png", "avatars/two/a.png", "avatars/other/a.png"},
+			accounts: []string{"one", "two", "three"},
+			gone: []string{"users/three", "users/one/orders/a", "users/three/orders/a", "likes/one", "likes/three", "avatars/one/a.png",
+				"avatars/two/a.png", "account one", "account two", "account three"}},
+		"resized copies, which stay with the picture": {rule: ofProducts, old: true,
+			documents: map[string]fields{"products/a": {"image": "gs://BUCKET/p/a.png"}},
+			objects: []string{"p/a.png", "p/a_200x200.png", "p/a_200x200.webp", "p/thumbs/a_200x200.jpg", "p/thumbs/small/a_64x64.png",
+				"p/Thumbs/A_64x64.png", "p/unused.png", "p/thumbs/unused_200x200.png", "p/thumbs/a.png"},
+			gone: []string{"p/unused.png", "p/thumbs/unused_200x200.png", "p/thumbs/a.png"}},
+		// The SDK for Android encodes gs:// locations, others do not, so that one keeps both objects that it may name.
+		"references that Android wrote": {rule: ofProducts, old: true,
+			documents: map[string]fields{"products/b": {"image": "gs://BUCKET/p/Foto%201%25.png"}},
+			objects:   []string{"p/Foto 1%.png", "p/Foto%201%25.png", "p/Foto 1%25.png"}, gone: []string{"p/Foto 1%25.png"}},
+		"what refers to it in a map, by its id or a reference": {rule: `"collection":"drafts","age":{"field":"at","days":90},
+			"with":[{"subcollection":"revisions"},{"collection":"comments","field":"of.draft"}]`,
+			documents: map[string]fields{"drafts/d": {"at": old}, "drafts/young": {"at": now}, "drafts/d/revisions/r": {"n": 1},
+				"drafts/young/revisions/r": {"n": 1}, "comments/id": {"of": fields{"draft": "d"}}, "comments/young": {"of": fields{"draft": "young"}},
+				"comments/ref":   {"of": fields{"draft": reference("drafts/d")}},
+				"comments/other": {"of": fields{"draft": reference("other/d")}}, "comments/null": {"of": fields{"draft": nil}}},
+			gone: []string{"drafts/d", "drafts/d/revisions/r", "comments/id", "comments/ref"}},
+		"none that is due, so that nobody looks for exceptions": {rule: `"collection":"drafts","age":{"field":"at","days":90},
+			"unless":[{"document":"legalHolds/{id}"}]`, documents: map[string]fields{"drafts/young": {"at": now}}},
+		"none that is due, so that nothing would be left behind": {rule: `"collection":"drafts","age":{"field":"at","days":90},
+			"with":[{"subcollection":"part"}]`, documents: map[string]fields{"drafts/young": {"at": now}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -332,20 +419,6 @@ func TestApplications(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestReferencesToIDsThatRepeat: of documents of one id that are deleted together, each takes along what refers to it.
-func TestReferencesToIDsThatRepeat(t *testing.T) {
-	f := start(t, fields{"collection": "users/{uid}/notes", "age": fields{"field": "at", "days": 30}, "maxDuePercent": 100,
-		"with": array{fields{"collection": "likes", "field": "of"}}})
-	for user, at := range map[string]time.Time{"a": old, "b": old, "c": now} {
-		note := f.Firestore(t).Doc("users/" + user + "/notes/n")
-		f.Set(t, "users/"+user+"/notes/n", fields{"at": at})
-		f.Set(t, "likes/"+user, fields{"of": note})
-		f.Set(t, "likes/path-"+user, fields{"of": "users/" + user + "/notes/n"})
-	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete note", 2))
-	enginetest.Want(t, "likes", []string{"c", "path-c"}, f.IDs(t, "likes"))
 }
 
 // TestIDsThatRepeat: what names an id goes along only where no other document can have it; elsewhere only references and paths count, and of an

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -224,19 +223,6 @@ func TestContinuesBehindALimit(t *testing.T) {
 	enginetest.Want(t, "left, all that are published", 25, len(f.Documents(t, "drafts")))
 }
 
-// TestContinuesOfAnyAge: behind what a run has kept of texts, though no age orders them.
-func TestContinuesOfAnyAge(t *testing.T) {
-	f := start(t, fields{"collection": "drafts", "where": array{fields{"field": "token", "is": "text"}}, "unless": array{fields{"field": "hold", "==": true}},
-		"age": "any", "limit": 2, "maxDuePercent": 100})
-	f.SetMany(t, 6, func(i int) (string, fields) {
-		return fmt.Sprintf("drafts/d%d", i), fields{"token": fmt.Sprintf("t%d", i), "hold": i%2 == 0}
-	})
-	for _, left := range []int{4, 3} {
-		enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
-		enginetest.Want(t, "left", left, len(f.IDs(t, "drafts")))
-	}
-}
-
 // TestCheckpointBeyondTheQuery: a run that Google refuses because the document of the checkpoint is no longer among those asked for
 // starts over. The emulator answers with nothing.
 func TestCheckpointBeyondTheQuery(t *testing.T) {
@@ -277,14 +263,6 @@ func TestCheckpointBehindALongText(t *testing.T) {
 	}
 }
 
-// TestABlankInAName: a collection whose name has a blank is asked for as a whole.
-func TestABlankInAName(t *testing.T) {
-	f := start(t, drafts(fields{"unless": array{fields{"document": "legal holds/{id}"}}}))
-	f.Set(t, "legal/x", fields{})
-	f.Set(t, "drafts/d", fields{"updatedAt": old})
-	enginetest.WantAborted(t, f.Run(t, ""), "empty collection: legal holds ")
-}
-
 // TestUndoByTheRuleOfThen: what a rule that was corrected since can not have done comes back by the rule as it was, and the error says so.
 func TestUndoByTheRuleOfThen(t *testing.T) {
 	f := start(t, drafts(fields{"with": array{fields{"subcollection": "revisions"}}}))
@@ -309,53 +287,6 @@ func TestUndoByTheRuleOfThen(t *testing.T) {
 	enginetest.Want(t, "by the rule of then", 1, len(f.Documents(t, "drafts/d/revisions")))
 }
 
-// TestManyThatGoAlong: more documents than one commit takes are deleted in several, and the document itself in the last.
-func TestManyThatGoAlong(t *testing.T) {
-	f := start(t, drafts(fields{"with": array{fields{"subcollection": "revisions"}, fields{"collection": "comments", "field": "of.draft"}}}))
-	f.Env["UNDO_DAYS"] = "0" // with an undo log, all would be read whole
-	f.Set(t, "drafts/d", fields{"updatedAt": old})
-	f.Set(t, "drafts/young", fields{"updatedAt": now})
-	f.Set(t, "drafts/young/revisions/r", fields{"n": int64(1)})
-	const many = 900
-	f.SetMany(t, many, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/revisions/r%03d", i), fields{"n": int64(i)} })
-	reference := f.Firestore(t).Doc("drafts/d")
-	f.SetMany(t, 10, func(i int) (string, fields) {
-		return fmt.Sprintf("comments/c%d", i),
-			fields{"of": fields{"draft": []any{"d", reference, f.Firestore(t).Doc("other/d"), "young", nil}[i%5]}}
-	})
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
-	want := map[string]int{"drafts": 1, "drafts/d/revisions": 0, "drafts/young/revisions": 1, "comments": 6}
-	for collection, n := range want {
-		enginetest.Want(t, "documents of "+collection, n, len(f.Documents(t, collection)))
-	}
-}
-
-// TestFieldsOfAnotherForm: a value names an object only at the path that the rule says.
-func TestFieldsOfAnotherForm(t *testing.T) {
-	f := start(t, drafts(fields{"with": array{
-		fields{"objects": "images/**", "field": "photos[].url"}, fields{"objects": "images/**", "field": "cover.url"},
-		fields{"objects": "images/**", "field": "more[]"},
-	}}))
-	const name, theirs = "images/a.png", "images/b.png"
-	for _, object := range []string{name, theirs} {
-		f.Put(t, object, nil, nil)
-	}
-	for id, odd := range map[string]fields{
-		"text": {"photos": theirs, "cover": theirs, "more": theirs}, "texts": {"photos": array{theirs, nil, fields{}}, "cover": array{theirs}},
-		"maps": {"photos": fields{"url": theirs}, "cover": fields{"url": fields{"url": theirs}}, "more": fields{"url": theirs}},
-		"none": {"photos": nil, "cover": nil, "more": array{}}, "nulls": {"cover": fields{"url": nil}}, "empty": {"photos": array{}, "cover": fields{"url": ""}},
-		"good": {"photos": array{fields{"url": name}}, "cover": fields{"url": name}, "more": array{name}},
-	} {
-		odd["updatedAt"] = old
-		f.Set(t, "drafts/"+id, odd)
-	}
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete draft", 7))
-	enginetest.Want(t, "objects", []string{theirs}, f.Objects(t))
-	enginetest.Want(t, "kept", map[string]int{"photos[].url holds no string": 5, "cover.url holds no string": 3,
-		"more[] holds no string": 2}, got.Kept)
-}
-
 // TestWhatAReasonHolds: a reason shows no text of a user, only what the rule itself says.
 func TestWhatAReasonHolds(t *testing.T) {
 	t.Parallel()
@@ -371,13 +302,14 @@ func TestContinuesBehindWhatARelationKeeps(t *testing.T) {
 	for name, rule := range map[string]fields{
 		"of texts":        {"collection": "drafts", "where": array{fields{"field": "token", "is": "text"}}},
 		"of numbers":      {"collection": "drafts", "where": array{fields{"field": "n", ">=": 0}}},
+		"of any age":      {"collection": "drafts", "where": array{fields{"field": "token", "is": "text"}}, "age": "any"},
 		"of many places":  {"collectionGroup": "drafts", "where": array{fields{"field": "token", "is": "text"}}},
 		"that change":     {"collection": "drafts", "where": array{fields{"field": "token", "is": "text"}}, "set": fields{"token": nil}},
 		"that are warned": {"collection": "drafts", "where": array{fields{"field": "token", "is": "text"}}, "warn": fields{"days": 3, "field": "warnedAt"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := start(t, with(rule, fields{"age": fields{"field": "at", "days": 1}, "unless": array{fields{"document": "holds/{id}"}},
-				"limit": 1, "maxDuePercent": 100}))
+			f := start(t, with(fields{"age": fields{"field": "at", "days": 1}, "unless": array{fields{"document": "holds/{id}"}},
+				"limit": 1, "maxDuePercent": 100}, rule))
 			f.SetMany(t, 8, func(i int) (string, fields) {
 				return fmt.Sprintf("drafts/d%d", i), fields{"token": fmt.Sprintf("t%d", i), "n": i, "at": old}
 			})
@@ -430,57 +362,6 @@ func TestEverythingBelow(t *testing.T) {
 	if reads, most := int(rep.Usage.FirestoreReads), len(before)*2+100; reads > most {
 		t.Errorf("%d reads, more than %d", reads, most)
 	}
-}
-
-// TestWhatAGroupLiesBelow: documents of every collection of a name may take along the document that they lie below, wherever that is.
-func TestWhatAGroupLiesBelow(t *testing.T) {
-	f := start(t, fields{"collectionGroup": "requests", "age": fields{"field": "at", "days": 1}, "maxDuePercent": 100, "with": array{
-		fields{"document": "{parent}/settings/{id}"},
-		fields{"document": "{parent}", "with": array{fields{"subcollection": "posts"}, fields{"document": "{parent}"}}}}})
-	goes := []string{"users/u", "users/u/settings/r", "users/u/posts/p", "rooms/r/members/m", "rooms/r"}
-	stays := []string{"rooms/other", "rooms/r/members/other", "settings/r", "users/u/settings/other"}
-	for _, path := range append(goes, stays...) {
-		f.Set(t, path, fields{"x": true})
-	}
-	for _, path := range []string{"requests/r", "users/u/requests/r", "rooms/r/members/m/requests/s"} {
-		f.Set(t, path, fields{"at": old})
-	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete request", 3))
-	enginetest.Want(t, "left", stays, slices.Sorted(maps.Keys(left(f, t))))
-}
-
-// TestIdsThatRepeatAboveAGroup: the document above may be of any collection, so what names one of its id may mean another.
-func TestIdsThatRepeatAboveAGroup(t *testing.T) {
-	f := start(t, fields{"collectionGroup": "requests", "age": "any", "maxDuePercent": 100, "with": array{fields{"document": "{parent}", "with": array{
-		fields{"collection": "posts", "field": "authorId", "with": array{fields{"collection": "likes", "field": "post"}}},
-		fields{"collection": "lists", "field": "of[]", "remove": true}, fields{"subcollection": "members"}}}}})
-	team := f.Firestore(t).Doc("teams/anna")
-	for path, data := range map[string]fields{
-		"teams/anna": {}, "teams/anna/requests/r": {}, "teams/anna/members/m": {}, "users/anna": {},
-		"posts/text": {"authorId": "anna"}, "posts/user": {"authorId": f.Firestore(t).Doc("users/anna")}, "posts/team": {"authorId": team},
-		"likes/text": {"post": "text"}, "likes/team": {"post": "team"}, "lists/l": {"of": array{"anna", team}},
-	} {
-		f.Set(t, path, data)
-	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete request", 1))
-	all := left(f, t)
-	enginetest.Want(t, "left", []string{"likes/text", "lists/l", "posts/text", "posts/user", "users/anna"}, slices.Sorted(maps.Keys(all)))
-	enginetest.Want(t, "list", fields{"of": array{"anna"}}, all["lists/l"])
-}
-
-// TestACollectionNamedAsEverything: a client may call one so.
-func TestACollectionNamedAsEverything(t *testing.T) {
-	f := start(t, fields{"collection": "rooms", "age": "any", "with": array{fields{"subcollection": "**"}}})
-	for _, path := range []string{"rooms/a", "rooms/a/**/x", "rooms/a/**/x/c/y", "rooms/b", "rooms/b/members/m/**/z", "halls/a/**/x"} {
-		f.Set(t, path, fields{"n": 1})
-	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete room", 2))
-	for path := range f.Everything(t) {
-		if strings.HasPrefix(path, "rooms") {
-			t.Errorf("%s stays", path)
-		}
-	}
-	enginetest.Want(t, "other documents", []string{"x"}, f.IDs(t, "halls/a/**"))
 }
 
 // TestContinuesOfNoOrder: where no field orders the documents, the next page and the next run begin behind a name.

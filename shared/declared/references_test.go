@@ -3,7 +3,6 @@ package declared_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,19 +105,6 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// TestResizedCopies: a copy stays with its original, beside it or wherever below.
-func TestResizedCopies(t *testing.T) {
-	f := withPictures(t, pictures)
-	copies := []string{"p/a_200x200.png", "p/a_200x200.webp", "p/thumbs/a_200x200.jpg", "p/thumbs/small/a_64x64.png", "p/Thumbs/A_64x64.png"}
-	for _, name := range slices.Concat(copies, []string{"p/thumbs/unused_200x200.png", "p/thumbs/a.png"}) {
-		f.Put(t, name, nil, nil)
-	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete object", 3))
-	want := slices.Concat(copies, []string{"p/a.png", "p/b.png"})
-	slices.Sort(want)
-	enginetest.Want(t, "left", want, f.Objects(t))
-}
-
 // TestNamesThatMemoryHolds: a run that has no room for what documents refer to stops, before anything is deleted.
 func TestNamesThatMemoryHolds(t *testing.T) {
 	f := withPictures(t, pictures)
@@ -130,17 +116,6 @@ func TestNamesThatMemoryHolds(t *testing.T) {
 			t.Errorf("with room for %d: %v", most, err)
 		}
 	}
-}
-
-// TestReferencesThatAndroidWrote: its SDK encodes gs:// locations, others do not, so that one keeps both objects that it may name.
-func TestReferencesThatAndroidWrote(t *testing.T) {
-	f := withPictures(t, pictures)
-	f.Set(t, "products/b", fields{"image": "gs://" + f.Bucket + "/p/Foto%201%25.png"})
-	for _, name := range []string{"p/Foto 1%.png", "p/Foto%201%25.png", "p/Foto 1%25.png"} {
-		f.Put(t, name, nil, nil)
-	}
-	f.Run(t, "")
-	enginetest.Want(t, "left", []string{"p/Foto 1%.png", "p/Foto%201%25.png", "p/a.png", "p/b.png"}, f.Objects(t))
 }
 
 // TestReferencesInNamesWithDots: one field whose name is the whole path, as JavaScript's set writes it, may name an object, too.

@@ -27,6 +27,7 @@ func TestExceptionsThatNobodyWrote(t *testing.T) {
 	}{
 		"misspelt":             {fields{"unless": array{fields{"document": "legalHold/{id}"}}}, []string{"legalHolds/d00"}, -1, "legalHold"},
 		"none":                 {holds, nil, -1, "legalHolds"},
+		"a blank in its name":  {fields{"unless": array{fields{"document": "legal holds/{id}"}}}, []string{"legal/x"}, -1, "legal holds"},
 		"of others":            {holds, []string{"legalHolds/other"}, 3, ""},
 		"of one":               {holds, []string{"legalHolds/d00"}, 2, ""},
 		"two, one is empty":    {two, []string{"users/ken"}, -1, "legalHolds"},
@@ -56,13 +57,6 @@ func TestExceptionsThatNobodyWrote(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestExceptionsOfWhatIsNotDue: where nothing is due, nobody asks for exceptions.
-func TestExceptionsOfWhatIsNotDue(t *testing.T) {
-	f := start(t, drafts(fields{"unless": array{fields{"document": "legalHolds/{id}"}}}))
-	f.Set(t, "drafts/young", fields{"updatedAt": now})
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
 }
 
 // TestTenants: an account of a tenant is not found, so nobody can tell it from one that is gone.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // TestAgesOfAnotherFormAreTold: what no query finds because its age is of another form is named by every run.
@@ -107,20 +106,4 @@ func TestJudgedAgainInTheCommit(t *testing.T) {
 func asList(value any) array {
 	list, _ := value.(array)
 	return list
-}
-
-// TestUndoOfLargeDocuments: twelve documents of a megabyte each come back.
-func TestUndoOfLargeDocuments(t *testing.T) {
-	f := start(t, drafts(fields{"maxDuePercent": 100}))
-	f.Env["UNDO_DAYS"] = "7"
-	for i := range 12 {
-		f.Set(t, fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old, "text": strings.Repeat("x", 1_000_000)})
-	}
-	rep := f.Run(t, "")
-	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 12))
-	err := f.Restorer(t, nil).Undo(t.Context(), rep.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
-	if err != nil {
-		t.Error(err)
-	}
-	enginetest.Want(t, "drafts", 12, len(f.IDs(t, "drafts")))
 }
