@@ -56,12 +56,16 @@ func TestWhichAccountsAreDue(t *testing.T) {
 	cutoff := now.Add(-30 * day)
 	at := func(t time.Time) int64 { return t.UnixMilli() }
 	const tick = time.Millisecond
+	since := old.Format(time.RFC3339) + ", older than 30 days"
 	due, young, invalid := "do", "not older than 30 days", "the time when it was last active is unknown"
 	for name, tt := range map[string]struct {
 		rule    fields
 		account accounts.Account
-		want    string // "do", or why it is kept
+		want    string // "do", with why, or why it is kept
 	}{
+		"why": {nil, accounts.Account{UID: "u", Created: at(old), LastLogin: at(old)}, "do: anonymous, last active " + since},
+		"why, by creation": {fields{"accounts": "all", "age": fields{"by": "creationTime", "days": 30}},
+			accounts.Account{UID: "u", Created: at(old)}, "do: created " + since},
 		"just old enough": {nil, accounts.Account{UID: "u", Created: 1, LastLogin: at(cutoff.Add(-tick))}, due},
 		"exactly as old":  {nil, accounts.Account{UID: "u", Created: 1, LastLogin: at(cutoff)}, young},
 		"signed in, then refreshed": {nil, accounts.Account{
@@ -98,52 +102,13 @@ func TestWhichAccountsAreDue(t *testing.T) {
 	} {
 		d := guest(t, tt.rule, tt.account)
 		want := cleanup.Decision{Reason: tt.want, Invalid: strings.HasPrefix(tt.want, "its ") || strings.HasPrefix(tt.want, "the time")}
-		if tt.want == due {
-			want = cleanup.Do("delete account", d.Reason) // TestWhyAnAccountGoes is about that
+		if why, told := strings.CutPrefix(tt.want, "do: "); told {
+			want = cleanup.Do("delete account", why)
+		} else if tt.want == due {
+			want = cleanup.Do("delete account", d.Reason)
 		}
 		enginetest.Want(t, name, want, d)
 	}
-}
-
-// TestWhyAnAccountGoes: the reason says what the rule asks for, and the time.
-func TestWhyAnAccountGoes(t *testing.T) {
-	a := accounts.Account{UID: "u", Created: old.UnixMilli(), LastLogin: old.UnixMilli()}
-	for want, more := range map[string]fields{
-		"anonymous, last active " + old.Format(time.RFC3339) + ", older than 30 days": nil,
-		"created " + old.Format(time.RFC3339) + ", older than 30 days":                {"accounts": "all", "age": fields{"by": "creationTime", "days": 30}},
-	} {
-		if d := guest(t, more, a); d != cleanup.Do("delete account", want) {
-			t.Errorf("%+v, want %s", d, want)
-		}
-	}
-}
-
-// TestOldGuestsGo: old guests are deleted. Their neighbours stay: accounts that came back, that have a document, or that sign
-// in otherwise.
-func TestOldGuestsGo(t *testing.T) {
-	f := start(t, guests(keptByUser))
-	f.Import(t,
-		signedIn("guest-1", old), signedIn("guest-10", old), signedIn("guest-2", now.Add(-time.Hour)), signedIn("guest-3", old),
-		signedIn("a/b", old),
-		new(auth.UserToImport).UID("made").Metadata(&auth.UserMetadata{CreationTimestamp: old.UnixMilli()}),
-		signedIn("hana", old).Email("hana@example.com"), signedIn("ken", old).PhoneNumber("+819012345678"),
-	)
-	f.Set(t, "users/guest-3", fields{"name": "hana"})
-	f.Set(t, "users/guest-1x", fields{"name": "ken"})
-	preview := f.RunQuery(t, "?dryRun=true", "")
-	var plan []string
-	for _, p := range preview.Plan {
-		plan = append(plan, p.Target)
-		enginetest.Want(t, "more of "+p.Target, false, p.More)
-	}
-	enginetest.Want(t, "plan", []string{"account guest-1", "account guest-10"}, plan)
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 2))
-	enginetest.Want(t, "kept", map[string]int{
-		"not anonymous": 3, "not older than 30 days": 1, "users/{uid} exists": 1, "its uid makes users/{uid} an invalid path": 1,
-	}, got.Kept)
-	enginetest.Want(t, "scanned", 8, got.Scanned)
-	enginetest.Want(t, "accounts", []string{"a/b", "guest-2", "guest-3", "hana", "ken", "made"}, f.Accounts(t))
 }
 
 // TestCustomTokensAndLateTokens covers accounts that only the embedded Authentication can create.
@@ -153,7 +118,11 @@ func TestCustomTokensAndLateTokens(t *testing.T) {
 	f.SetAccount(t, "custom", fields{"customAuth": true})
 	f.SetAccount(t, "odd", fields{"createdAt": nil})
 	f.SetAccount(t, "refreshed", fields{"lastRefreshAt": now.AddDate(0, 0, -30).Format("2006-01-02T15:04:05.000Z")})
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete account", 1))
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 1))
+	enginetest.Want(t, "kept", map[string]int{"not anonymous": 1, "not older than 30 days": 1, "the time when it was last active is unknown": 1},
+		got.Kept)
+	enginetest.Want(t, "scanned", 4, got.Scanned)
 	enginetest.Want(t, "accounts", []string{"custom", "odd", "refreshed"}, f.Accounts(t))
 }
 
@@ -172,7 +141,9 @@ func TestTooManyAccountsAreDue(t *testing.T) {
 			}
 			f := start(t, rule)
 			someGuests(t, f, tt.due)
-			f.SignUp(t, backendsNames(tt.young)...)
+			for i := range tt.young {
+				f.SignUp(t, fmt.Sprintf("user-%d", i))
+			}
 			got := f.Run(t, "")
 			enginetest.Want(t, "left", tt.young+map[bool]int{true: tt.due}[tt.aborted], len(f.Accounts(t)))
 			if tt.aborted {
@@ -182,13 +153,6 @@ func TestTooManyAccountsAreDue(t *testing.T) {
 			}
 		})
 	}
-}
-
-func backendsNames(n int) (names []string) {
-	for i := range n {
-		names = append(names, fmt.Sprintf("user-%d", i))
-	}
-	return names
 }
 
 // TestAnEmptyDatabaseDeletesNoAccount: a document that nobody wrote looks like one in another database, or like one in a
@@ -323,15 +287,11 @@ func TestALimitOnAccounts(t *testing.T) {
 	f := start(t, guests(fields{"limit": 10}))
 	someGuests(t, f, 25)
 	f.SignUp(t, "hana")
-	var done []int
-	for range 4 {
+	for _, done := range []int{10, 10, 5, 0} {
 		got := f.Run(t, "")
-		if got.Status != report.Completed {
-			t.Fatalf("%s %v", got.Status, got.Failures)
-		}
-		done = append(done, got.Actions["delete account"].Done)
+		enginetest.Want(t, "status", report.Completed, got.Status)
+		enginetest.Want(t, "done", done, got.Actions["delete account"].Done)
 	}
-	enginetest.Want(t, "done", []int{10, 10, 5, 0}, done)
 	enginetest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
 }
 
@@ -392,5 +352,6 @@ func TestPlanOfAccounts(t *testing.T) {
 	}
 	enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{"delete account": {Planned: 3}})
 	enginetest.Want(t, "the last of the plan", "account "+uids[2], rep.Plan[2].Target)
+	enginetest.Want(t, "more of it", false, rep.Plan[2].More)
 	enginetest.Want(t, "accounts", uids, f.Accounts(t))
 }

@@ -19,9 +19,13 @@ func TestExceptionsThatNobodyWrote(t *testing.T) {
 	holds := fields{"unless": array{fields{"document": "legalHolds/{id}"}}}
 	two := fields{"unless": array{fields{"document": "legalHolds/{id}"}, fields{"document": "users/{author}"}}}
 	below := fields{"unless": array{fields{"document": "users/{author}/holds/{id}"}}}
+	ofNotes := func(role, path string) fields {
+		return fields{"collection": "rooms/{room}/notes", "age": "any", "maxDuePercent": 100, role: array{fields{"document": path}}}
+	}
+	parent, target, named := ofNotes("gone", "{parent}"), ofNotes("unless", "{target}"), ofNotes("unless", "{parent}/holds/{id}")
 	for name, tt := range map[string]struct {
 		rule      fields
-		documents []string // besides three drafts
+		documents []string // besides three drafts and three notes
 		due       int      // -1: nothing is done
 		empty     string   // the collection that is named
 	}{
@@ -36,6 +40,13 @@ func TestExceptionsThatNobodyWrote(t *testing.T) {
 		"below, none anywhere": {below, []string{"users/ken"}, -1, "users/{author}/holds"},
 		"below, of others":     {below, []string{"users/other/holds/d00"}, 3, ""},
 		"below, of one":        {below, []string{"users/ken/holds/d00"}, 2, ""},
+		// Where the item says in which collection something must be.
+		"parent, none":        {parent, nil, -1, "rooms"},
+		"parent, of others":   {parent, []string{"rooms/other"}, 3, ""},
+		"path, none":          {target, []string{"rooms/x"}, -1, "holds"},
+		"path, of others":     {target, []string{"holds/other"}, 3, ""},
+		"below it, none":      {named, []string{"rooms/x"}, -1, "holds"},
+		"below it, of others": {named, []string{"rooms/x/holds/n"}, 3, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, drafts(tt.rule))
@@ -45,13 +56,16 @@ func TestExceptionsThatNobodyWrote(t *testing.T) {
 			f.SetMany(t, 3, func(i int) (string, fields) {
 				return fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old, "author": "ken"}
 			})
+			f.SetMany(t, 3, func(i int) (string, fields) { return fmt.Sprintf("rooms/r%d/notes/n", i), fields{"target": "holds/h"} })
+			before := left(f, t)
 			got := f.Run(t, "")
 			if tt.due >= 0 {
-				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete draft", tt.due))
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done(entry(t, drafts(tt.rule)).Kind(), tt.due))
 				return
 			}
 			enginetest.WantAborted(t, got, "empty collection: "+tt.empty+" ")
-			enginetest.Want(t, "left", 3, len(f.Documents(t, "drafts")))
+			enginetest.WantAborted(t, f.Run(t, `{"force":true}`))
+			enginetest.Want(t, "left", before, left(f, t))
 			if !strings.Contains(fmt.Sprint(f.LogLines(t)), tt.empty+", which the rule looks in, holds no document") {
 				t.Errorf("the log does not say that %s is empty", tt.empty)
 			}
@@ -213,36 +227,6 @@ func TestNamesWithDots(t *testing.T) {
 			f.Set(t, "others/o/x/y", fields{"x": true})
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
 			enginetest.Want(t, "left", []string{"age", "ageBoth", "unless", "where", "whereAbove", "whereBelow"}, f.IDs(t, "drafts"))
-		})
-	}
-}
-
-// TestACollectionThatTheItemNames: where the item says in which collection something must be, an empty one protects as any other.
-func TestACollectionThatTheItemNames(t *testing.T) {
-	t.Parallel()
-	gone, unless := fields{"gone": array{fields{"document": "{parent}"}}}, fields{"unless": array{fields{"document": "{target}"}}}
-	below := fields{"unless": array{fields{"document": "{parent}/holds/{id}"}}}
-	for name, tt := range map[string]struct {
-		more      fields
-		documents []string
-		empty     string // the collection that is named; empty: all three go
-	}{
-		"gone, none": {gone, nil, "rooms"}, "gone, of others": {gone, []string{"rooms/other"}, ""},
-		"unless, none": {unless, []string{"rooms/x"}, "holds"}, "unless, of others": {unless, []string{"holds/other"}, ""},
-		"below, none": {below, []string{"rooms/x"}, "holds"}, "below, of others": {below, []string{"rooms/x/holds/n"}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := start(t, with(fields{"collection": "rooms/{room}/notes", "age": "any", "maxDuePercent": 100}, tt.more))
-			for _, path := range tt.documents {
-				f.Set(t, path, fields{"x": true})
-			}
-			f.SetMany(t, 3, func(i int) (string, fields) { return fmt.Sprintf("rooms/r%d/notes/n", i), fields{"target": "holds/h"} })
-			if got := f.Run(t, ""); tt.empty != "" {
-				enginetest.WantAborted(t, got, "empty collection: "+tt.empty+" ")
-				enginetest.WantAborted(t, f.Run(t, `{"force":true}`))
-			} else {
-				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete note", 3))
-			}
 		})
 	}
 }

@@ -181,18 +181,6 @@ func TestWarnBelow(t *testing.T) {
 	counts(t, f.Run(t, ""), map[string]int{})
 }
 
-// TestWarnCountsForLimits: a rule that suddenly finds everything warns nobody.
-func TestWarnCountsForLimits(t *testing.T) {
-	f := start(t, warnsFirst)
-	f.SetMany(t, 20, func(i int) (string, fields) { return fmt.Sprint("drafts/d", i), draft(80+i, nil) })
-	f.Set(t, "drafts/marked", draft(3, fields{"warnedAt": now.AddDate(0, 0, -1)}))
-	f.Now = now.AddDate(0, 0, 2)
-	if rep := f.Run(t, ""); rep.Status != report.Aborted {
-		t.Errorf("%s, actions %v", rep.Status, rep.Actions)
-	}
-	enginetest.Want(t, "mails", 0, len(mails(t, f)))
-}
-
 // TestMarksOfTheApplication: a field that the application writes is no mark, and stays.
 func TestMarksOfTheApplication(t *testing.T) {
 	rule := maps.Clone(warnsFirst)
