@@ -195,48 +195,42 @@ func TestAnEmptyDatabaseDeletesNoAccount(t *testing.T) {
 
 // api stands between a run and Authentication.
 type api struct {
-	mu     sync.Mutex
-	before func(method string) error // called before each call; its error is the call's answer
-	after  func(method string) error
-	opened bool
+	mu            sync.Mutex
+	before, after func(method string) error // called before and after each call; an error is the call's answer
 }
 
 func (a *api) call(method string, _ []string, send func() error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.before != nil {
-		if err := a.before(method); err != nil {
-			return err
-		}
+	if err := a.before(method); err != nil {
+		return err
 	}
-	err := send()
-	if a.after != nil {
-		err = errors.Join(err, a.after(method))
-	}
-	return err
+	return errors.Join(send(), a.after(method))
 }
 
 // watch puts an api between a function and Authentication.
 func watch(f *enginetest.Function) *api {
-	a := &api{}
-	f.Hooks.Accounts = func(base accounts.API) accounts.API {
-		a.opened = true
-		return accounts.Wrap(base, a.call)
-	}
+	nothing := func(string) error { return nil }
+	a := &api{before: nothing, after: nothing}
+	f.Hooks.Accounts = func(base accounts.API) accounts.API { return accounts.Wrap(base, a.call) }
 	return a
+}
+
+// fails is the answer of a method that fails, and of no other.
+func fails(failing string) func(method string) error {
+	return func(method string) error {
+		if method == failing {
+			return errors.New("the connection broke")
+		}
+		return nil
+	}
 }
 
 // TestDeletionsWhoseAnswerIsLost: they count as done, and the log says that this is not certain.
 func TestDeletionsWhoseAnswerIsLost(t *testing.T) {
 	f := start(t, guests(nil))
 	someGuests(t, f, 3)
-	a := watch(f)
-	a.after = func(method string) error {
-		if method == "DeleteUsers" {
-			return errors.New("the connection broke")
-		}
-		return nil
-	}
+	watch(f).after = fails("DeleteUsers")
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 3))
 	enginetest.Want(t, "accounts", []string{}, f.Accounts(t))
@@ -268,16 +262,11 @@ func TestDeletionsThatFail(t *testing.T) {
 	enginetest.Want(t, "accounts", uids[1:2], f.Accounts(t))
 	f.FailDelete(t, uids[1], "")
 	for _, method := range []string{"ListUsers", "GetUsers"} {
-		a.before = func(m string) error {
-			if m == method {
-				return errors.New("denied")
-			}
-			return nil
-		}
+		a.before = fails(method)
 		enginetest.Want(t, "status without "+method, report.Failed, f.Run(t, "").Status)
 		enginetest.Want(t, "accounts without "+method, uids[1:2], f.Accounts(t))
 	}
-	a.before = nil
+	a.before = fails("no method")
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete account", 1))
 }
 
@@ -345,10 +334,14 @@ func TestAListingThatIsInterrupted(t *testing.T) {
 func TestPlanOfAccounts(t *testing.T) {
 	f := start(t, guests(nil))
 	uids := someGuests(t, f, 3)
-	a := watch(f)
+	called := false
+	watch(f).before = func(string) error {
+		called = true
+		return nil
+	}
 	rep, err := f.Plan(t.Context(), engine.PlanOptions{Now: now})
-	if err != nil || !a.opened {
-		t.Fatalf("%v; watched: %v", err, a.opened)
+	if err != nil || !called {
+		t.Fatalf("%v; watched: %t", err, called)
 	}
 	enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{"delete account": {Planned: 3}})
 	enginetest.Want(t, "the last of the plan", "account "+uids[2], rep.Plan[2].Target)

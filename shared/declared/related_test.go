@@ -186,51 +186,6 @@ func TestTextsThatAreNoTimes(t *testing.T) {
 	}
 }
 
-// TestTakenBack: a request that is deleted after the plan was made, by whoever thought better of it, takes nothing along.
-func TestTakenBack(t *testing.T) {
-	t.Parallel()
-	for name, more := range map[string]fields{
-		"any": {"age": "any"}, "not set": {"age": "any", "where": array{fields{"field": "done", "is": "not set"}}},
-		"gone": {"age": fields{"field": "at", "days": 1, "optional": true}, "gone": array{fields{"document": "orders/{id}"}}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := start(t, with(fields{"collection": "requests", "maxDuePercent": 100,
-				"with": array{fields{"account": "{id}"}, fields{"document": "users/{id}"}}}, more))
-			f.SignUp(t, "hana", "ken")
-			for _, path := range []string{"requests/hana", "requests/ken", "users/hana", "users/ken", "orders/x"} {
-				f.Set(t, path, fields{"x": true})
-			}
-			f.Hooks.BeforeApply = func() { f.Delete(t, "requests/hana") }
-			got := f.Run(t, "")
-			enginetest.Want(t, "report", report.Counts{Planned: 2, Done: 1, Changed: 1}, got.Actions["delete request"])
-			enginetest.Want(t, "users", []string{"hana"}, f.IDs(t, "users"))
-			enginetest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
-		})
-	}
-}
-
-// TestNamesWithDots: what set writes as {"a.b": true} is one field of that name, which says what the rule asks of b in a.
-func TestNamesWithDots(t *testing.T) {
-	t.Parallel()
-	for name, more := range map[string]fields{"plain": {}, "not plain": {"with": array{fields{"subcollection": "x"}}}} {
-		t.Run(name, func(t *testing.T) {
-			f := start(t, with(fields{"collection": "drafts", "age": array{fields{"field": "at", "days": 9}, fields{"field": "meta.seenAt", "days": 9, "optional": true}},
-				"where": array{fields{"field": "state.a.published", "is": "not true"}}, "unless": array{fields{"field": "hold.on", "==": true}}}, more))
-			f.Env["UNDO_DAYS"] = "7"
-			for id, data := range map[string]fields{
-				"where": {"state.a.published": true}, "whereBelow": {"state": fields{"a.published": true}}, "whereAbove": {"state.a": fields{"published": true}},
-				"unless": {"hold.on": true}, "age": {"meta.seenAt": now}, "ageBoth": {"meta": fields{"seenAt": old}, "meta.seenAt": now},
-				"due": {"state": fields{"a": fields{"published": false}}, "hold": fields{"on": false}, "meta": fields{"seenAt": old}, "state.b": true, "a.published": true},
-			} {
-				f.Set(t, "drafts/"+id, with(data, fields{"at": old}))
-			}
-			f.Set(t, "others/o/x/y", fields{"x": true})
-			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
-			enginetest.Want(t, "left", []string{"age", "ageBoth", "unless", "where", "whereAbove", "whereBelow"}, f.IDs(t, "drafts"))
-		})
-	}
-}
-
 // TestFieldsOfOthersThatNobodyWrites: a field by which the rule looks for what keeps something, and which no document there has, such as
 // a misspelt one, must not mean that there are no exceptions.
 func TestFieldsOfOthersThatNobodyWrites(t *testing.T) {

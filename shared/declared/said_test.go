@@ -40,42 +40,60 @@ func TestAgesOfAnotherFormAreTold(t *testing.T) {
 }
 
 // TestJudgedAgainInTheCommit: whatever the rule does, a document that changed since the plan is judged again. If it is due all the same,
-// that is done; if not, it is left alone.
+// that is done, and the undo log has it as it was then; if not, or if somebody deleted it, it is left alone, and nothing goes along.
 func TestJudgedAgainInTheCommit(t *testing.T) {
 	t.Parallel()
-	due := fields{"at": old, "by": "ken"}
+	due := fields{"at": old, "by": "ken", "list": array{fields{"at": old}, "x"}}
+	along := array{fields{"account": "{id}"}, fields{"document": "users/{id}"}}
 	for name, more := range map[string]fields{
 		"deleted alone": {}, "with": {"with": array{fields{"subcollection": "**"}}}, "unless": {"unless": array{fields{"document": "users/{by}"}}},
 		"gone": {"gone": array{fields{"document": "users/{by}"}}}, "set": {"where": array{fields{"field": "done", "is": "not true"}}, "set": fields{"done": true}},
 		"remove": {"age": fields{"field": "list[].at", "days": 30}, "remove": "list[]"}, "warn": {"warn": fields{"days": 3, "field": "warnedAt"}},
 		"many collections": {"collection": "drafts/{d}/parts"}, "limit": {"limit": 10}, "a condition": {"where": array{fields{"field": "by", "==": "ken"}}},
+		"of any age":    {"age": "any", "with": along},
+		"of an odd age": {"age": fields{"field": "at", "days": 1, "optional": true}, "with": along, "gone": array{fields{"document": "users/{by}"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule := with(drafts(fields{"maxDuePercent": 100, "age": fields{"field": "at", "days": 30}}), more)
 			rule["where"] = append(append(array{}, asList(rule["where"])...), fields{"field": "state", "is": "not set"})
 			f := start(t, rule)
-			f.Set(t, "users/other", fields{"x": true})
 			in := "drafts/"
 			if name == "many collections" {
 				in = "drafts/x/parts/"
 			}
-			data := func(more fields) fields {
-				return with(with(due, fields{"list": array{fields{"at": old}, "x"}}), more)
+			for _, id := range []string{"same", "touched", "again", "kept", "deleted"} {
+				f.Set(t, in+id, due)
+				f.Set(t, "users/"+id, fields{"x": true})
+				f.SignUp(t, id)
 			}
-			for _, id := range []string{"same", "touched", "kept"} {
-				f.Set(t, in+id, data(nil))
-			}
+			inUse, touched := with(due, fields{"state": "in use"}), with(due, fields{"text": "new"})
 			f.Hooks.BeforeApply = func() {
-				f.Set(t, in+"touched", data(fields{"text": "new"}))
-				f.Set(t, in+"kept", data(fields{"state": "in use"}))
+				f.Delete(t, in+"deleted")
+				f.Delete(t, in+"again")
+				f.Set(t, in+"again", touched)
+				f.Set(t, in+"touched", touched)
+				f.Set(t, in+"kept", inUse)
+				f.Set(t, in+"same", due) // writes nothing
 			}
 			rep := f.Run(t, "")
 			enginetest.Want(t, "status", report.Completed, rep.Status)
 			for kind, counts := range rep.Actions {
-				enginetest.Want(t, kind, report.Counts{Planned: 3, Done: 2, Changed: 1}, counts)
+				enginetest.Want(t, kind, report.Counts{Planned: 5, Done: 3, Changed: 2}, counts)
 			}
-			kept := f.Documents(t, strings.TrimSuffix(in, "/"))["kept"]
-			enginetest.Want(t, "what is kept", data(fields{"state": "in use"}), kept)
+			left := f.Documents(t, strings.TrimSuffix(in, "/"))
+			enginetest.Want(t, "what is kept", inUse, left["kept"])
+			enginetest.Want(t, "what is deleted", fields(nil), left["deleted"])
+			writes := kept(t, f, rep.RunID)
+			for id, text := range map[string]string{"same": "", "touched": "new", "again": "new"} {
+				write, there := writes[in+id]
+				enginetest.Want(t, id+" in the undo log", array{true, text}, array{there, write["text"].GetStringValue()})
+			}
+			users, uids := []string{"again", "deleted", "kept", "same", "touched"}, f.Accounts(t)
+			if rule["age"] == "any" || name == "of an odd age" {
+				users = []string{"deleted", "kept"}
+			}
+			enginetest.Want(t, "users", users, f.IDs(t, "users"))
+			enginetest.Want(t, "accounts", users, uids)
 		})
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/declared"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -218,29 +216,6 @@ func TestWarnReads(t *testing.T) {
 	counts(t, rep, map[string]int{})
 	if reads := rep.Usage.FirestoreReads; reads > 2*n+10 {
 		t.Errorf("%d reads", reads)
-	}
-}
-
-// TestMessage: a message is the same until the document is due since another time.
-func TestMessage(t *testing.T) {
-	t.Parallel()
-	r := *entry(t, warnsFirst).Rule
-	of := func(path string, data fields, at time.Time) string {
-		ref, _, lacks := declared.Message(r, documents.Document{Path: path, Data: data}, at)
-		if lacks != "" {
-			t.Errorf("%s %v: no message: it lacks %s", path, data, lacks)
-		}
-		return ref.Path()
-	}
-	first := of("drafts/a", draft(91, nil), now)
-	enginetest.Want(t, "later", first, of("drafts/a", draft(91, fields{"title": "T", "warnedAt": now}), now.AddDate(0, 0, 3)))
-	for _, other := range []string{of("drafts/b", draft(91, nil), now), of("drafts/a", draft(92, nil), now)} {
-		if other == first {
-			t.Errorf("two messages are %s", first)
-		}
-	}
-	if !strings.HasPrefix(first, "mail/warning_") {
-		t.Error(first)
 	}
 }
 

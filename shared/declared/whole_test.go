@@ -63,37 +63,6 @@ func TestADeletionCosts(t *testing.T) {
 	enginetest.Want(t, "kept by the undo log", due, len(kept(t, f, got.RunID)))
 }
 
-// TestChangedAfterThePlan: what somebody wrote since is judged again. What is due all the same is deleted, and kept as it was then.
-func TestChangedAfterThePlan(t *testing.T) {
-	f := start(t, settled)
-	for _, id := range []string{"reopened", "deleted", "again", "touched", "same", "due"} {
-		f.Set(t, "reports/"+id, fields{"status": "reviewed", "createdAt": old, "text": id})
-	}
-	f.SetMany(t, 10, func(i int) (string, fields) {
-		return fmt.Sprintf("reports/young%d", i), fields{"status": "reviewed", "createdAt": now}
-	})
-	f.Hooks.BeforeApply = func() {
-		for _, id := range []string{"deleted", "again"} {
-			f.Delete(t, "reports/"+id)
-		}
-		f.Set(t, "reports/reopened", fields{"status": "pending", "createdAt": old, "text": "new"})
-		f.Set(t, "reports/touched", fields{"status": "reviewed", "createdAt": old, "text": "new"})
-		f.Set(t, "reports/again", fields{"status": "reviewed", "createdAt": old, "text": "again and again"})
-		f.Set(t, "reports/same", fields{"status": "reviewed", "createdAt": old, "text": "same"}) // writes nothing
-	}
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete report": {Planned: 6, Done: 4, Changed: 2}})
-	left := f.Documents(t, "reports")
-	enginetest.Want(t, "left", 11, len(left))
-	enginetest.Want(t, "reopened", any("new"), left["reopened"]["text"])
-	texts := map[string]string{}
-	for path, fields := range kept(t, f, got.RunID) {
-		texts[path] = fields["text"].GetStringValue()
-	}
-	want := map[string]string{"reports/again": "again and again", "reports/touched": "new", "reports/same": "same", "reports/due": "due"}
-	enginetest.Want(t, "kept", want, texts)
-}
-
 // TestValuesThatNobodyKnows: a value that the client library cannot decode stops neither its document nor others, and the undo log has it.
 // Where the rule asks for it, the document stays. Without an undo log, nothing is kept.
 func TestValuesThatNobodyKnows(t *testing.T) {
