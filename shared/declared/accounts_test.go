@@ -118,7 +118,8 @@ func TestCustomTokensAndLateTokens(t *testing.T) {
 	f.SetAccount(t, "refreshed", fields{"lastRefreshAt": now.AddDate(0, 0, -30).Format("2006-01-02T15:04:05.000Z")})
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 1))
-	enginetest.Want(t, "kept", map[string]int{"not anonymous": 1, "not older than 30 days": 1, "the time when it was last active is unknown": 1},
+	enginetest.Want(t, "kept",
+		map[string]int{"not anonymous": 1, "not older than 30 days": 1, "the time when it was last active is unknown": 1},
 		got.Kept)
 	enginetest.Want(t, "scanned", 4, got.Scanned)
 	enginetest.Want(t, "accounts", []string{"custom", "odd", "refreshed"}, f.Accounts(t))

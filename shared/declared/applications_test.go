@@ -62,7 +62,8 @@ func stored(t *testing.T, f *enginetest.Function, value any) any {
 	case reference:
 		return f.Firestore(t).Doc(string(v))
 	case downloadURL:
-		return "https://firebasestorage.googleapis.com:443/v0/b/" + f.Bucket + "/o/" + url.PathEscape(string(v)) + "?alt=media&token=0c7d"
+		name := url.PathEscape(string(v))
+		return "https://firebasestorage.googleapis.com:443/v0/b/" + f.Bucket + "/o/" + name + "?alt=media&token=0c7d"
 	case string:
 		return strings.ReplaceAll(v, "BUCKET", f.Bucket)
 	case fields:
@@ -81,8 +82,8 @@ func stored(t *testing.T, f *enginetest.Function, value any) any {
 	return value
 }
 
-// run runs a rule on the data, after a preview. It wants all to be left but what is said to be gone or changed, and returns the report
-// and the function.
+// run runs a rule on the data, after a preview. It wants all to be left but what is said to be gone or changed, and returns
+// the report and the function.
 func (w world) run(t *testing.T, rule fields) (*report.Report, *enginetest.Function) {
 	t.Helper()
 	e := entry(t, rule, w.others...)
@@ -143,8 +144,8 @@ func TestApplications(t *testing.T) {
 		"drafts/where": {"at": old, "state.a.published": true}, "drafts/whereBelow": {"at": old, "state": fields{"a.published": true}},
 		"drafts/whereAbove": {"at": old, "state.a": fields{"published": true}}, "drafts/unless": {"at": old, "hold.on": true},
 		"drafts/age": {"at": old, "meta.seenAt": now}, "drafts/ageBoth": {"at": old, "meta": fields{"seenAt": old}, "meta.seenAt": now},
-		"drafts/due": {"at": old, "state": fields{"a": fields{"published": false}}, "hold": fields{"on": false}, "meta": fields{"seenAt": old},
-			"state.b": true, "a.published": true},
+		"drafts/due": {"at": old, "state": fields{"a": fields{"published": false}}, "hold": fields{"on": false},
+			"meta": fields{"seenAt": old}, "state.b": true, "a.published": true},
 		"others/o/x/y": {"x": true},
 	}
 	scout := map[string]fields{
@@ -276,7 +277,7 @@ func TestApplications(t *testing.T) {
 			documents: map[string]fields{"drafts/a": {"at": far}, "drafts/b": {"at": far, "state": nil, "hold": fields{}, "meta": fields{"by": "hana"}},
 				"drafts/published": {"at": far, "state": "published"}, "drafts/held": {"at": far, "hold": true}, "drafts/seen": {"at": far, "meta": recent}},
 			gone: []string{"drafts/a", "drafts/b"}},
-		"a field named uid, as any other": {rule: `"collection":"profiles","age":"any","maxDuePercent":100,"gone":[{"account":"{uid}"}]`,
+		"a field named uid": {rule: `"collection":"profiles","age":"any","maxDuePercent":100,"gone":[{"account":"{uid}"}]`,
 			documents: map[string]fields{"profiles/a": {"uid": "hana"}, "profiles/b": {"uid": "gone"}, "profiles/hana": {"uid": "gone"},
 				"profiles/none": {"x": true}},
 			accounts: []string{"hana"}, gone: []string{"profiles/b", "profiles/hana"}},
@@ -296,14 +297,16 @@ func TestApplications(t *testing.T) {
 				"rooms/r": {"x": true}, "rooms/other": {"x": true}, "rooms/r/members/other": {"x": true}, "settings/r": {"x": true},
 				"users/u/settings/other": {"x": true},
 			},
-			gone: []string{"requests/r", "users/u/requests/r", "rooms/r/members/m/requests/s", "users/u", "users/u/settings/r", "users/u/posts/p",
+			gone: []string{"requests/r", "users/u/requests/r", "rooms/r/members/m/requests/s", "users/u", "users/u/settings/r",
+				"users/u/posts/p",
 				"rooms/r/members/m", "rooms/r"}},
-		"ids that repeat above a group": {rule: `"collectionGroup":"requests","age":"any","maxDuePercent":100,"with":[{"document":"{parent}","with":[
+		"ids that repeat above a group": {rule: `"collectionGroup":"requests","age":"any","maxDuePercent":100,
+			"with":[{"document":"{parent}","with":[
 			{"collection":"posts","field":"authorId","with":[{"collection":"likes","field":"post"}]},
 			{"collection":"lists","field":"of[]","remove":true},{"subcollection":"members"}]}]`,
 			documents: map[string]fields{
-				"teams/anna": {}, "teams/anna/requests/r": {}, "teams/anna/members/m": {}, "users/anna": {}, "posts/text": {"authorId": "anna"},
-				"posts/user": {"authorId": reference("users/anna")}, "posts/team": {"authorId": reference("teams/anna")},
+				"teams/anna": {}, "teams/anna/requests/r": {}, "teams/anna/members/m": {}, "users/anna": {},
+				"posts/text": {"authorId": "anna"}, "posts/user": {"authorId": reference("users/anna")}, "posts/team": {"authorId": reference("teams/anna")},
 				"likes/text": {"post": "text"}, "likes/team": {"post": "team"}, "lists/l": {"of": array{"anna", reference("teams/anna")}},
 			},
 			changed: map[string]fields{"lists/l": {"of": array{"anna"}}},
@@ -313,7 +316,8 @@ func TestApplications(t *testing.T) {
 				"rooms/b/members/m/**/z": {"n": 1}, "halls/a/**/x": {"n": 1}},
 			gone: []string{"rooms/a", "rooms/a/**/x", "rooms/a/**/x/c/y", "rooms/b", "rooms/b/members/m/**/z"}},
 		"fields of another form, which refer to no file": {rule: `"collection":"drafts","age":"any","with":[
-			{"objects":"images/**","field":"photos[].url"},{"objects":"images/**","field":"cover.url"},{"objects":"images/**","field":"more[]"}]`,
+			{"objects":"images/**","field":"photos[].url"},{"objects":"images/**","field":"cover.url"},
+			{"objects":"images/**","field":"more[]"}]`,
 			documents: map[string]fields{
 				"drafts/text":  {"photos": "images/b.png", "cover": "images/b.png", "more": "images/b.png"},
 				"drafts/texts": {"photos": array{"images/b.png", nil, fields{}}, "cover": array{"images/b.png"}},
@@ -321,7 +325,8 @@ func TestApplications(t *testing.T) {
 					"more": fields{"url": "images/b.png"}},
 				"drafts/none": {"photos": nil, "cover": nil, "more": array{}}, "drafts/nulls": {"cover": fields{"url": nil}},
 				"drafts/empty": {"photos": array{}, "cover": fields{"url": ""}},
-				"drafts/good":  {"photos": array{fields{"url": "images/a.png"}}, "cover": fields{"url": "images/a.png"}, "more": array{"images/a.png"}},
+				"drafts/good": {"photos": array{fields{"url": "images/a.png"}}, "cover": fields{"url": "images/a.png"},
+					"more": array{"images/a.png"}},
 			},
 			objects: []string{"images/a.png", "images/b.png"},
 			gone: []string{"drafts/text", "drafts/texts", "drafts/maps", "drafts/none", "drafts/nulls", "drafts/empty", "drafts/good",
@@ -334,10 +339,13 @@ func TestApplications(t *testing.T) {
 			gone:    []string{"drafts/none", "drafts/case", "drafts/bare", "drafts/both", "drafts/other"},
 			kept: map[string]int{"cover refers to no file that is there": 2, "cover may refer to several files": 1,
 				"cover holds a URL that names no object of Cloud Storage": 2}},
-		"what belongs to an account without a document": {rule: `"accounts":"all","age":{"by":"creationTime","days":30},"maxDuePercent":100,
-			"with":[{"document":"users/{uid}","with":[{"subcollection":"orders"},{"objects":"avatars/{id}/**"},{"collection":"likes","field":"user"}]}]`,
-			documents: map[string]fields{"users/three": {"x": true}, "users/one/orders/a": {"x": true}, "users/three/orders/a": {"x": true},
-				"users/other/orders/a": {"x": true}, "likes/one": {"user": "one"}, "likes/three": {"user": "three"}, "likes/other": {"user": "other"}},
+		"what belongs to an account without a document": {
+			rule: `"accounts":"all","age":{"by":"creationTime","days":30},"maxDuePercent":100,"with":[{"document":"users/{uid}",
+			"with":[{"subcollection":"orders"},{"objects":"avatars/{id}/**"},{"collection":"likes","field":"user"}]}]`,
+			documents: map[string]fields{"users/three": {"x": true}, "users/one/orders/a": {"x": true},
+				"users/three/orders/a": {"x": true},
+				"users/other/orders/a": {"x": true}, "likes/one": {"user": "one"}, "likes/three": {"user": "three"},
+				"likes/other": {"user": "other"}},
 			objects:  []string{"avatars/one/a.png", "avatars/two/a.png", "avatars/other/a.png"},
 			accounts: []string{"one", "two", "three"},
 			gone: []string{"users/three", "users/one/orders/a", "users/three/orders/a", "likes/one", "likes/three", "avatars/one/a.png",
@@ -354,7 +362,8 @@ func TestApplications(t *testing.T) {
 		"what refers to it in a map, by its id or a reference": {rule: `"collection":"drafts","age":{"field":"at","days":90},
 			"with":[{"subcollection":"revisions"},{"collection":"comments","field":"of.draft"}]`,
 			documents: map[string]fields{"drafts/d": {"at": old}, "drafts/young": {"at": now}, "drafts/d/revisions/r": {"n": 1},
-				"drafts/young/revisions/r": {"n": 1}, "comments/id": {"of": fields{"draft": "d"}}, "comments/young": {"of": fields{"draft": "young"}},
+				"drafts/young/revisions/r": {"n": 1},
+				"comments/id":              {"of": fields{"draft": "d"}}, "comments/young": {"of": fields{"draft": "young"}},
 				"comments/ref":   {"of": fields{"draft": reference("drafts/d")}},
 				"comments/other": {"of": fields{"draft": reference("other/d")}}, "comments/null": {"of": fields{"draft": nil}}},
 			gone: []string{"drafts/d", "drafts/d/revisions/r", "comments/id", "comments/ref"}},
@@ -363,8 +372,9 @@ func TestApplications(t *testing.T) {
 		"none that is due, so that nothing would be left behind": {rule: `"collection":"drafts","age":{"field":"at","days":90},
 			"with":[{"subcollection":"part"}]`, documents: map[string]fields{"drafts/young": {"at": now}}},
 		// What set writes as {"a.b": true} is one field of that name, which says what the rule asks of b in a.
-		"names with dots":                       {rule: ofDots, documents: dots, gone: []string{"drafts/due"}},
-		"names with dots, and what is below it": {rule: ofDots + `,"with":[{"subcollection":"x"}]`, documents: dots, gone: []string{"drafts/due"}},
+		"names with dots": {rule: ofDots, documents: dots, gone: []string{"drafts/due"}},
+		"names with dots, and what is below it": {rule: ofDots + `,"with":[{"subcollection":"x"}]`, documents: dots,
+			gone: []string{"drafts/due"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -208,7 +208,8 @@ func TestShareThatCannotBeCounted(t *testing.T) {
 	}
 }
 
-// TestContinuesBehindALimit: each run deletes as many as the limit allows and says so, and the next continues behind those that it kept.
+// TestContinuesBehindALimit: each run deletes as many as the limit allows and says so, and the next continues behind those that
+// it kept.
 func TestContinuesBehindALimit(t *testing.T) {
 	t.Parallel()
 	for _, as := range []string{"timestamp", "text"} {
@@ -227,7 +228,8 @@ func TestContinuesBehindALimit(t *testing.T) {
 				enginetest.Want(t, "status", report.Completed, rep.Status)
 				enginetest.Want(t, "done", done, rep.Actions["delete draft"].Done)
 				said := fmt.Sprint(rep.Kept, rep.Warnings)
-				told := strings.Contains(said, "left to a later run: each run does 10:") || strings.Contains(said, "limit is 10: more may be due")
+				told := strings.Contains(said, "left to a later run: each run does 10:") ||
+					strings.Contains(said, "limit is 10: more may be due")
 				enginetest.Want(t, "more may be due, says "+said, done == 10, told)
 			}
 			enginetest.Want(t, "left, all that are published", 25, len(f.Documents(t, "drafts")))
@@ -269,7 +271,8 @@ func TestCheckpointBehindALongText(t *testing.T) {
 		"maxDuePercent": 100})
 	f.Set(t, "drafts/long", fields{"meta": fields{"date": "2020" + strings.Repeat("x", 5000)}})
 	f.Set(t, "drafts/due", fields{"meta": fields{"date": "2021-01-01"}})
-	refuseQueries(f, "the value is longer than 1500 bytes", func(value *firestorepb.Value) bool { return len(value.GetStringValue()) > 1500 })
+	refuseQueries(f, "the value is longer than 1500 bytes",
+		func(value *firestorepb.Value) bool { return len(value.GetStringValue()) > 1500 })
 	for range 2 {
 		enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
 		enginetest.Want(t, "left", []string{"long"}, f.IDs(t, "drafts"))

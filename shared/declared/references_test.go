@@ -32,8 +32,8 @@ func withPictures(t *testing.T, rule fields) *enginetest.Function {
 	return f
 }
 
-// TestDoubtfulReferences: wherever nobody can tell what documents name, nothing goes, not with force either. One field whose name is the
-// whole path, as JavaScript's set writes it, may name an object, too.
+// TestDoubtfulReferences: wherever nobody can tell what documents name, nothing goes, not with force either. One field whose name
+// is the whole path, as JavaScript's set writes it, may name an object, too.
 func TestDoubtfulReferences(t *testing.T) {
 	t.Parallel()
 	dots := fields{"gone": array{fields{"collection": "products", "field": "media.image"},
@@ -46,8 +46,10 @@ func TestDoubtfulReferences(t *testing.T) {
 		data   fields // nil: the document is deleted
 		refuse string // empty: it names nothing
 	}{
-		"dots":                    {dots, "products/b", fields{"media.image": "p/unused.png"}, "products/b: one field has the whole name media.image"},
-		"dots of a list":          {dots, "products/b", fields{"all.more": array{"p/unused.png"}}, "products/b: one field has the whole name all.more"},
+		"dots": {dots, "products/b", fields{"media.image": "p/unused.png"},
+			"products/b: one field has the whole name media.image"},
+		"dots of a list": {dots, "products/b", fields{"all.more": array{"p/unused.png"}},
+			"products/b: one field has the whole name all.more"},
 		"dots in a list":          {dots, "products/b", inList, "products/b: one field has the whole name of.url"},
 		"dots beside":             {dots, "products/b", beside, "products/b: one field has the whole name media.image"},
 		"dots of null":            {dots, "products/b", fields{"media.image": nil}, ""},

@@ -29,9 +29,10 @@ func TestExceptionsThatNobodyWrote(t *testing.T) {
 		due       int      // -1: nothing is done
 		empty     string   // the collection that is named
 	}{
-		"misspelt":             {fields{"unless": array{fields{"document": "legalHold/{id}"}}}, []string{"legalHolds/d00"}, -1, "legalHold"},
-		"none":                 {holds, nil, -1, "legalHolds"},
-		"a blank in its name":  {fields{"unless": array{fields{"document": "legal holds/{id}"}}}, []string{"legal/x"}, -1, "legal holds"},
+		"misspelt": {fields{"unless": array{fields{"document": "legalHold/{id}"}}}, []string{"legalHolds/d00"}, -1, "legalHold"},
+		"none":     {holds, nil, -1, "legalHolds"},
+		"a blank in its name": {fields{"unless": array{fields{"document": "legal holds/{id}"}}}, []string{"legal/x"}, -1,
+			"legal holds"},
 		"of others":            {holds, []string{"legalHolds/other"}, 3, ""},
 		"of one":               {holds, []string{"legalHolds/d00"}, 2, ""},
 		"two, one is empty":    {two, []string{"users/ken"}, -1, "legalHolds"},
@@ -75,7 +76,8 @@ func TestExceptionsThatNobodyWrote(t *testing.T) {
 
 // ofAccounts returns a rule that looks for accounts, in gone or in unless.
 func ofAccounts(role string) fields {
-	return fields{"collection": "prefs", "age": fields{"field": "at", "days": 1}, role: array{fields{"account": "{id}"}}, "maxDuePercent": 100}
+	return fields{"collection": "prefs", "age": fields{"field": "at", "days": 1}, role: array{fields{"account": "{id}"}},
+		"maxDuePercent": 100}
 }
 
 // TestTenants: an account of a tenant is not found, so nobody can tell it from one that is gone.
@@ -158,8 +160,8 @@ func TestTenantsThatComeLater(t *testing.T) {
 	enginetest.Want(t, "left", 1, len(f.Documents(t, "prefs")))
 }
 
-// TestDatesWithin: a date is over 36 hours after it began in UTC, where that is latest; until then it counts as within. What cannot be
-// read as a time keeps, wherever it stands among those that can.
+// TestDatesWithin: a date is over 36 hours after it began in UTC, where that is latest; until then it counts as within. What
+// cannot be read as a time keeps, wherever it stands among those that can.
 func TestDatesWithin(t *testing.T) {
 	f := start(t, fields{"collection": "chats", "age": "any", "maxDuePercent": 100,
 		"unless": array{fields{"subcollection": "messages", "within": fields{"field": "on", "as": "text", "days": 30}}}})

@@ -40,7 +40,8 @@ func TestAgesOfAnotherFormAreTold(t *testing.T) {
 }
 
 // TestJudgedAgainInTheCommit: whatever the rule does, a document that changed since the plan is judged again. If it is due all the same,
-// that is done, and the undo log has it as it was then; if not, or if somebody deleted it, it is left alone, and nothing goes along.
+// that is done, and the undo log has it as it was then; if not, or if somebody deleted it, it is left alone, and nothing goes
+// along.
 func TestJudgedAgainInTheCommit(t *testing.T) {
 	t.Parallel()
 	due := fields{"at": old, "by": "ken", "list": array{fields{"at": old}, "x"}}
@@ -50,8 +51,9 @@ func TestJudgedAgainInTheCommit(t *testing.T) {
 		"gone": {"gone": array{fields{"document": "users/{by}"}}}, "set": {"where": array{fields{"field": "done", "is": "not true"}}, "set": fields{"done": true}},
 		"remove": {"age": fields{"field": "list[].at", "days": 30}, "remove": "list[]"}, "warn": {"warn": fields{"days": 3, "field": "warnedAt"}},
 		"many collections": {"collection": "drafts/{d}/parts"}, "limit": {"limit": 10}, "a condition": {"where": array{fields{"field": "by", "==": "ken"}}},
-		"of any age":    {"age": "any", "with": along},
-		"of an odd age": {"age": fields{"field": "at", "days": 1, "optional": true}, "with": along, "gone": array{fields{"document": "users/{by}"}}},
+		"of any age": {"age": "any", "with": along},
+		"of an odd age": {"age": fields{"field": "at", "days": 1, "optional": true}, "with": along,
+			"gone": array{fields{"document": "users/{by}"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule := with(drafts(fields{"maxDuePercent": 100, "age": fields{"field": "at", "days": 30}}), more)

@@ -89,9 +89,11 @@ var strangers = map[string]stranger{
 		deleted: []string{"users/ken"}, said: "with[0].with: logs below 1 of 1 documents would stay"},
 
 	// Accounts that another rule keeps.
-	"an account that a rule keeps": {with: array{fields{"account": "{id}"}}, others: []string{accountsBut}, uids: []string{"due"}, data: map[string]any{"admins/due": fields{}},
+	"an account that a rule keeps": {with: array{fields{"account": "{id}"}}, others: []string{accountsBut}, uids: []string{"due"},
+		data: map[string]any{"admins/due": fields{}},
 		kept: true, said: "the account that would be deleted with it stays, because admins/{uid} exists"},
-	"an account that no rule keeps": {with: array{fields{"account": "{id}"}}, others: []string{accountsBut}, uids: []string{"due"}, data: map[string]any{"admins/other": fields{}}, deleted: []string{"account due"}},
+	"an account that no rule keeps": {with: array{fields{"account": "{id}"}}, others: []string{accountsBut}, uids: []string{"due"},
+		data: map[string]any{"admins/other": fields{}}, deleted: []string{"account due"}},
 }
 
 const accountsBut = `{"name":"cleanupAccounts","schedule":"0 4 * * *","accounts":"all","age":{"by":"lastActive","days":30},"unless":[{"document":"admins/{uid}"}]}`

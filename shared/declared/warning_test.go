@@ -238,10 +238,11 @@ func TestTheDayIsThatOfTheTimeZone(t *testing.T) {
 		warned time.Time
 		day    string
 	}{
-		"ahead of UTC":             {"Asia/Tokyo", time.Date(2026, 5, 1, 16, 0, 0, 0, time.UTC), "2026-05-09"},
-		"behind UTC":               {"America/New_York", time.Date(2026, 5, 1, 2, 0, 0, 0, time.UTC), "2026-05-07"},
-		"with an hour set back":    {"Europe/Berlin", time.Date(2026, 10, 19, 22, 30, 0, 0, time.UTC), "2026-10-26"}, // 00:30 there, and a week later 23:30
-		"with an hour set ahead":   {"Europe/Berlin", time.Date(2026, 3, 24, 22, 30, 0, 0, time.UTC), "2026-04-01"},  // 23:30 there, and a week later 00:30
+		"ahead of UTC": {"Asia/Tokyo", time.Date(2026, 5, 1, 16, 0, 0, 0, time.UTC), "2026-05-09"},
+		"behind UTC":   {"America/New_York", time.Date(2026, 5, 1, 2, 0, 0, 0, time.UTC), "2026-05-07"},
+		// 00:30 there, and a week later 23:30; and 23:30, and a week later 00:30.
+		"with an hour set back":    {"Europe/Berlin", time.Date(2026, 10, 19, 22, 30, 0, 0, time.UTC), "2026-10-26"},
+		"with an hour set ahead":   {"Europe/Berlin", time.Date(2026, 3, 24, 22, 30, 0, 0, time.UTC), "2026-04-01"},
 		"without one, that is UTC": {"", time.Date(2026, 5, 1, 23, 59, 59, 0, time.UTC), "2026-05-08"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -52,7 +52,8 @@ func TestADeletionCosts(t *testing.T) {
 		if i < due {
 			created = old
 		}
-		return fmt.Sprintf("reports/r%04d", i), fields{"status": "reviewed", "createdAt": created, "of": fields{"post": int64(i), "at": old}}
+		return fmt.Sprintf("reports/r%04d", i), fields{"status": "reviewed", "createdAt": created,
+			"of": fields{"post": int64(i), "at": old}}
 	})
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete report", due))
