@@ -14,8 +14,7 @@ import (
 
 // TestKilledRunIsFound: the run that takes the lease of a dead one over saves a report for it, in the same commit.
 func TestKilledRunIsFound(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 2)
+	f := thingsFunction(t, 10, 2)
 	wall := start
 	f.Clock = func() time.Time { return wall }
 	var record map[string]any
@@ -55,8 +54,7 @@ func TestKilledRunIsFound(t *testing.T) {
 
 // TestKilledRunThatLives saves its own report in the end, which knows more.
 func TestKilledRunThatLives(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 2)
+	f := thingsFunction(t, 10, 2)
 	wall := start
 	f.Clock = func() time.Time { return wall }
 	first := true

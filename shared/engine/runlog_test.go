@@ -179,8 +179,7 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 
 func TestPartialAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	f := newFunction(t, thingsJob(2))
-	seed(t, f, 5)
+	f := thingsFunction(t, 2, 5)
 	wall := start
 	f.Clock = func() time.Time { return wall }
 	f.Hooks.BeforeApply = func() { wall = wall.Add(f.Timeout) }
@@ -238,8 +237,7 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 		"another's run":    enginetest.Leased("otherJob-x", start.Add(time.Minute)),
 		"wrong checkpoint": {"checkpoint": 7},
 	} {
-		f := newFunction(t, thingsJob(10))
-		seed(t, f, 1)
+		f := thingsFunction(t, 10, 1)
 		f.Set(t, "cleanupJobs/testJob", record)
 		got := f.Run(t, "")
 		if got.Status != report.Failed || len(got.Failures) != 1 {

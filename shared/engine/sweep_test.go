@@ -101,6 +101,14 @@ func seed(t *testing.T, f *enginetest.Function, n int) {
 	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%03d", i), map[string]any{"n": i} })
 }
 
+// thingsFunction returns a function that deletes so many things, so many at a time.
+func thingsFunction(t *testing.T, pageSize, n int) *enginetest.Function {
+	t.Helper()
+	f := newFunction(t, thingsJob(pageSize))
+	seed(t, f, n)
+	return f
+}
+
 func left(t *testing.T, f *enginetest.Function) []string {
 	t.Helper()
 	return slices.Sorted(maps.Keys(f.Documents(t, "things")))
@@ -190,8 +198,7 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 
 // TestTwoRunsAtOnce: the second does nothing, for the lease of the first outlasts its timeout.
 func TestTwoRunsAtOnce(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 2)
+	f := thingsFunction(t, 10, 2)
 	var second *report.Report
 	var during jobstate.State
 	f.Hooks.BeforeApply = func() {
@@ -211,8 +218,7 @@ func TestTwoRunsAtOnce(t *testing.T) {
 }
 
 func TestLeaseOfDeadRun(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 1)
+	f := thingsFunction(t, 10, 1)
 	wall := start
 	f.Clock = func() time.Time { return wall }
 	// What a run leaves that is killed after it took the lease: see TestKilledProcess for a real one.
@@ -259,11 +265,8 @@ func TestRunThatLostItsLease(t *testing.T) {
 
 // TestRunThatWasTakenBackMeanwhile: its lease was over, and an undo came before its report, which keeps the undo's note.
 func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
-	job := thingsJob(10)
-	job.Rules = []cleanup.AnyRule{things}
-	f := newFunction(t, job)
+	f := thingsFunction(t, 10, 1)
 	f.Clock = func() time.Time { return time.Now().Add(-time.Hour) }
-	seed(t, f, 1)
 	undone := false
 	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
 		for _, w := range r.GetWrites() {
@@ -288,8 +291,7 @@ func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
 
 // TestRunWhoseRecordWasSpoiled cannot give its lease back, and says which request mends that.
 func TestRunWhoseRecordWasSpoiled(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 1)
+	f := thingsFunction(t, 10, 1)
 	f.Hooks.BeforeApply = func() { f.Set(t, "cleanupJobs/testJob", map[string]any{"until": "mine"}) }
 	f.Run(t, "")
 	has(t, oneLine(t, f, "cannot give its lease back")["message"].(string), "updateMask.fieldPaths=until")
@@ -298,23 +300,22 @@ func TestRunWhoseRecordWasSpoiled(t *testing.T) {
 
 func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {
 	for _, checkpoint := range []string{"{", `[{"text":"a"},{"text":"b"}]`, `[{"int":3}]`} {
-		f := newFunction(t, thingsJob(10))
-		seed(t, f, 2)
+		f := thingsFunction(t, 10, 2)
 		f.Set(t, "cleanupJobs/testJob", enginetest.From(checkpoint))
 		enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 2))
 	}
 }
 
 func TestOutOfTimeWhilePlanning(t *testing.T) {
-	f := newFunction(t, thingsJob(2))
-	seed(t, f, 6)
+	f := thingsFunction(t, 2, 6)
 	plannedAt := start
 	f.Clock = func() time.Time { return plannedAt }
-	f.Hooks.Dial = append(f.Hooks.Dial, afterEachQuery(func(n int) {
+	onCalls(f, "RunQuery", func(n int) error {
 		if n == 2 { // during the second page half of the time has passed
 			plannedAt = start.Add(f.Timeout / 2)
 		}
-	}))
+		return nil
+	})
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Partial, enginetest.Done("delete thing", 4))
 	enginetest.Want(t, "left", []string{"t004", "t005"}, left(t, f))
@@ -529,8 +530,7 @@ func TestLongPlanIsTruncated(t *testing.T) {
 
 // TestAPlanThatIsFullAmidAPage is applied as far as it goes, and the next run begins with that page.
 func TestAPlanThatIsFullAmidAPage(t *testing.T) {
-	f := newFunction(t, thingsJob(100))
-	seed(t, f, 25)
+	f := thingsFunction(t, 100, 25)
 	f.Hooks.PlanBytes = 8000
 	got, partial, done := f.Run(t, `{"force":true}`), 0, 0
 	for ; got.Status == report.Partial && partial < 25; partial++ {
@@ -549,9 +549,8 @@ func TestAPlanThatIsFullAmidAPage(t *testing.T) {
 }
 
 func TestPermissionDeniedFailsAtOnce(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 3)
-	f.Hooks.Dial = append(f.Hooks.Dial, denyAll(deletions))
+	f := thingsFunction(t, 10, 3)
+	onCalls(f, deletions, func(int) error { return denied })
 	got := f.Run(t, "")
 	enginetest.Want(t, "status", report.Failed, got.Status)
 	enginetest.Want(t, "delete thing failed", 3, got.Actions["delete thing"].Failed)
@@ -563,9 +562,8 @@ func TestPermissionDeniedFailsAtOnce(t *testing.T) {
 }
 
 func TestBackendDown(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 1)
-	f.Hooks.Dial = append(f.Hooks.Dial, denyAll("Commit"))
+	f := thingsFunction(t, 10, 1)
+	onCalls(f, "Commit", func(int) error { return denied })
 	got := f.Run(t, "")
 	want := []report.Failure{{Target: "cleanupJobs/testJob", Action: "take lease", Code: "PermissionDenied"}}
 	if diff := cmp.Diff(want, got.Failures, cmpopts.IgnoreFields(report.Failure{}, "Error")); got.Status != report.Failed || diff != "" {
