@@ -129,7 +129,7 @@ func TestHeldWhileItRuns(t *testing.T) {
 		return send()
 	})
 	got := s.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"file": {Planned: items, Done: items - 1}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete things": {Planned: items, Done: items - 1}})
 	enginetest.Want(t, "kept", map[string]int{jobstate.KeptListed: 1}, got.Kept)
 	enginetest.Want(t, "left", 1, len(left(t, s.Function)))
 	record := stateOf(t, s.Function)

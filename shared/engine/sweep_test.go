@@ -329,14 +329,8 @@ func TestOutOfTimeWhilePlanning(t *testing.T) {
 
 // filed take as many commits as they are to have, the last of which deletes them; a file goes after each.
 var filed = cleanup.Rule[cleanup.Subject]{
-	Name: "filed", Group: 1, Load: cleanup.Itself,
+	Name: "filed", Group: 1, Load: cleanup.Itself, Judge: whileThere,
 	Reach: cleanup.Reach{Items: "things", Deletes: []string{"things"}, Writes: []string{"things"}, Objects: []cleanup.Files{{Folder: "files/"}}},
-	Judge: func(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
-		if !s.Found {
-			return cleanup.Keep("done")
-		}
-		return cleanup.Do("file", "something is left")
-	},
 	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		left, _ := s.Data["left"].(int64)
 		c := cleanup.Change{
@@ -388,10 +382,10 @@ func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
 	})
 	got := f.Run(t, "")
 	enginetest.Want(t, "status", report.Partial, got.Status)
-	enginetest.Want(t, "file", report.Counts{Planned: 4, Done: 3, Begun: 1}, got.Actions["file"])
+	enginetest.Want(t, "delete things", report.Counts{Planned: 4, Done: 3, Begun: 1}, got.Actions["delete things"])
 	enginetest.Want(t, "checkpoint", "b", enginetest.Checkpoint(job(t, f)))
 	late.Store(false)
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("file", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete things", 1))
 }
 
 // TestCanceledRequestEndsAsPartial: it is not said not to keep up, though its time of its own is over.
@@ -463,7 +457,7 @@ func TestPanicsOfFollowUps(t *testing.T) {
 		f.Set(t, "things/"+id, map[string]any{"left": 1})
 	}
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"file": {Planned: 3, Done: 2, Failed: 1}})
+	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete things": {Planned: 3, Done: 2, Failed: 1}})
 	begins(t, got.Failures[0].Error, "panic: poisoned\ngoroutine")
 }
 
