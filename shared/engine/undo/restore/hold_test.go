@@ -223,14 +223,12 @@ func (w world) dying(t *testing.T, dead *atomic.Bool, disturb func(request any, 
 			}
 			return nil
 		})...),
-		Transport: func(base http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
-				if dead.Load() {
-					return nil, errDead
-				}
-				return base.RoundTrip(r)
-			})
-		},
+		Transport: onStorage(func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			if dead.Load() {
+				return nil, errDead
+			}
+			return send()
+		}),
 	}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
 	p.Jobs = w.restorer.Jobs
 	return p

@@ -218,12 +218,8 @@ func TestConflicts(t *testing.T) {
 	report := w.run(t)
 	ctx := t.Context()
 	w.Set(t, "users/u0", map[string]any{"name": "new"})
-	if _, err := w.Firestore(t).Doc("friends/u0").Update(ctx, update("count", 7)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Firestore(t).Doc("friends/u1").Update(ctx, update("other", "y")); err != nil {
-		t.Fatal(err)
-	}
+	w.update(t, "friends/u0", "count", 7)
+	w.update(t, "friends/u1", "other", "y")
 	w.Set(t, "gone/u0", map[string]any{"n": 2})
 	w.Put(t, "users/u0/a.png", nil, []byte("new"))
 	if _, err := w.Auth(t).CreateUser(ctx, new(auth.UserToCreate).UID("u0").Email("new@example.com")); err != nil {
@@ -278,22 +274,6 @@ func TestNumberedIDs(t *testing.T) {
 	}
 }
 
-// losing loses the answer of the first call to restore an object.
-type losing struct {
-	base http.RoundTripper
-	of   string // in its path
-	lost atomic.Bool
-}
-
-// RoundTrip implements http.RoundTripper.
-func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := l.base.RoundTrip(r)
-	if err == nil && strings.Contains(r.URL.Path, l.of) && l.lost.CompareAndSwap(false, true) {
-		return nil, errors.Join(syscall.ECONNRESET, answer.Body.Close())
-	}
-	return answer, err
-}
-
 // TestUndoneByOneThatWasKilled: what an undo has brought back that ended before it noted that, or with an error, is noted when
 // it is done again; once it is, nothing more is.
 func TestUndoneByOneThatWasKilled(t *testing.T) {
@@ -320,9 +300,7 @@ func TestUndoneByOneThatWasKilled(t *testing.T) {
 	if got := noted(); got == nil || got.Partial {
 		t.Errorf("done again: %+v", got)
 	}
-	if _, err := w.Firestore(t).Doc("cleanupRuns/"+rep.RunID).Update(t.Context(), update("undone", firestore.Delete)); err != nil {
-		t.Fatal(err)
-	}
+	w.update(t, "cleanupRuns/"+rep.RunID, "undone", firestore.Delete)
 	w.undo(t, rep.RunID, all)
 	first := noted()
 	if first == nil || first.Partial || first.Things == 0 {
@@ -451,9 +429,7 @@ func TestTooLargeToComeBack(t *testing.T) {
 		w := newWorld(t)
 		w.Set(t, "friends/u1", map[string]any{"friend": strings.Repeat("x", 600<<10), "other": "x"})
 		report := w.run(t)
-		if _, err := w.Firestore(t).Doc("friends/u1").Update(t.Context(), update("more", strings.Repeat("x", 600<<10))); err != nil {
-			t.Fatal(err)
-		}
+		w.update(t, "friends/u1", "more", strings.Repeat("x", 600<<10))
 		w.disturb(t, before(func(r *firestorepb.CommitRequest) error {
 			large := func(w *firestorepb.Write) bool { return strings.HasSuffix(w.GetUpdate().GetName(), "/friends/u1") }
 			if whole && slices.ContainsFunc(r.GetWrites(), large) {
@@ -551,9 +527,10 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 			}
 		}
 	}
-	w.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-other", time.Now().Add(time.Minute)))
+	w.lease(t, "testJob-other", time.Minute)
 	for _, apply := range []bool{false, true} {
-		if err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: apply}, nil); !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "testJob-other") {
+		err := w.tried(t, report.RunID, restore.Options{Apply: apply})
+		if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "testJob-other") {
 			t.Errorf("under way: %v", err)
 		}
 	}
@@ -657,9 +634,7 @@ func TestRacedThingsStayAsTheyAre(t *testing.T) {
 	if report.Actions["delete object"].Changed != 1 || report.Actions["delete drafts"].Changed != 1 {
 		t.Fatalf("%v", report.Actions)
 	}
-	if err := w.Storage(t).Bucket(w.Bucket).Object("orphan").Delete(t.Context()); err != nil { // by its owner
-		t.Fatal(err)
-	}
+	w.deleteObject(t, "orphan")
 	steps, _ := w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "contains", false, slices.Contains(w.Objects(t), "orphan"))
 	if len(steps[undo.Conflict]) > 0 {
@@ -686,9 +661,8 @@ func TestObjectsThatTheRunLeft(t *testing.T) {
 				},
 			}))
 		}
-		orphan := w.Storage(t).Bucket(w.Bucket).Object("orphan")
 		hold := func(on bool) {
-			if _, err := orphan.Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: on}); err != nil {
+			if _, err := w.Storage(t).Bucket(w.Bucket).Object("orphan").Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: on}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -696,9 +670,7 @@ func TestObjectsThatTheRunLeft(t *testing.T) {
 		rep := w.Run(t, "")
 		enginetest.Want(t, "status", want, rep.Status)
 		hold(false)
-		if err := orphan.Delete(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.deleteObject(t, "orphan")
 		steps, _ := w.undo(t, rep.RunID, apply)
 		enginetest.Want(t, string(want)+", steps", map[undo.Step][]string{}, steps)
 	}
@@ -714,14 +686,6 @@ func (w world) log(t *testing.T, runID, name string, at time.Time, records ...un
 	w.Set(t, runlog.DoneOf(runID)+"/"+name+"-00", map[string]any{"data": packed[0], "parts": 1, "records": len(records), "at": at})
 }
 
-// stayed notes in an entry of the log of a run that its first object or account stayed.
-func (w world) stayed(t *testing.T, runID, name string) {
-	t.Helper()
-	if _, err := w.Firestore(t).Doc(runlog.DoneOf(runID)+"/"+name+"-00").Update(t.Context(), []firestore.Update{{Path: "stayed", Value: []int{2}}}); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestStayed: what an entry says to have stayed does not come back if its owner deleted it later; it does if another entry says
 // that it was deleted. So do what was left to do and what a pass proposes anew, in either order.
 func TestStayed(t *testing.T) {
@@ -732,9 +696,7 @@ func TestStayed(t *testing.T) {
 		passes.Reach.Account = true
 		w.restorer.Jobs = map[string]cleanup.Job{job.Name: passes}
 		generation := w.Put(t, "users/z/a.png", nil, []byte("z")).Generation
-		if err := w.Storage(t).Bucket(w.Bucket).Object("users/z/a.png").Delete(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.deleteObject(t, "users/z/a.png")
 		file := undo.Record{Of: 1, Object: &undo.Object{Name: "users/z/a.png", Generation: generation}}
 		account := undo.Record{Of: 1, Account: &undo.Account{UID: "z", Data: `{"uid":"z"}`}}
 		at := time.Now().Add(-time.Hour)
@@ -742,11 +704,10 @@ func TestStayed(t *testing.T) {
 			first, second := fmt.Sprintf("aa.00000%d", i), fmt.Sprintf("aa.00001%d", i)
 			w.log(t, report.RunID, first, at, undo.Record{Item: "users/z"}, record)
 			w.log(t, report.RunID, second, at.Add(time.Minute), undo.Record{Item: "account z"}, record)
-			if which == "first" || which == "both" {
-				w.stayed(t, report.RunID, first)
-			}
-			if which == "second" || which == "both" {
-				w.stayed(t, report.RunID, second)
+			for entry, stayed := range map[string]bool{first: which == "first" || which == "both", second: which == "second" || which == "both"} {
+				if stayed {
+					w.update(t, runlog.DoneOf(report.RunID)+"/"+entry+"-00", "stayed", []int{2})
+				}
 			}
 		}
 		steps, why := w.undo(t, report.RunID, apply)
@@ -788,8 +749,20 @@ func TestDeletedByTwoRules(t *testing.T) {
 	}
 }
 
-func update(field string, value any) []firestore.Update {
-	return []firestore.Update{{Path: field, Value: value}}
+// update writes a field of a document.
+func (w world) update(t *testing.T, path, field string, value any) {
+	t.Helper()
+	if _, err := w.Firestore(t).Doc(path).Update(t.Context(), []firestore.Update{{Path: field, Value: value}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deleteObject deletes an object as its owner does.
+func (w world) deleteObject(t *testing.T, name string) {
+	t.Helper()
+	if err := w.Storage(t).Bucket(w.Bucket).Object(name).Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestOrderOfTheLog: records are taken back from the last to the first, by when each was written. That an entry is changed
@@ -975,9 +948,7 @@ func TestDamagedLog(t *testing.T) {
 		if held, _ := said(t, w.restorer); held != nil {
 			t.Errorf("held: %v", held)
 		}
-		if _, err := w.Firestore(t).Doc(log + "/" + name).Delete(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.Delete(t, log+"/"+name)
 	}
 	steps, _ := w.undo(t, report.RunID, apply)
 	if back := len(steps[undo.Recreate]); back != 13 { // documents, files and accounts
@@ -1029,18 +1000,16 @@ func TestWhatTheRunMayNotDelete(t *testing.T) {
 				}
 				return status.Error(codes.PermissionDenied, "no")
 			}))
-			w.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-				return roundTripper(func(r *http.Request) (*http.Response, error) {
-					switch {
-					case r.Method != http.MethodDelete || !strings.HasSuffix(r.URL.Path, "/orphan"):
-						return base.RoundTrip(r)
-					case lost && deleted.Add(1) == 1:
-						answer, err := base.RoundTrip(r)
-						return nil, errors.Join(syscall.ECONNRESET, err, answer.Body.Close())
-					}
-					return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: http.NoBody}, nil
-				})
-			}
+			w.Hooks.Transport = onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+				switch {
+				case r.Method != http.MethodDelete || !strings.HasSuffix(r.URL.Path, "/orphan"):
+					return send()
+				case lost && deleted.Add(1) == 1:
+					answer, err := send()
+					return nil, errors.Join(syscall.ECONNRESET, err, answer.Body.Close())
+				}
+				return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: http.NoBody}, nil
+			})
 			rep := w.Run(t, "")
 			enginetest.Want(t, "status", map[bool]report.Status{false: report.Failed, true: report.Completed}[lost], rep.Status)
 			drafts := slices.Sorted(maps.Keys(w.Documents(t, "drafts")))
@@ -1048,9 +1017,7 @@ func TestWhatTheRunMayNotDelete(t *testing.T) {
 				w.Delete(t, "drafts/"+id)
 			}
 			if slices.Contains(w.Objects(t), "orphan") {
-				if err := w.Storage(t).Bucket(w.Bucket).Object("orphan").Delete(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				w.deleteObject(t, "orphan")
 			}
 			w.undo(t, rep.RunID, apply)
 			enginetest.Want(t, "drafts", 3-len(drafts), len(w.Documents(t, "drafts")))
