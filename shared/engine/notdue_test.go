@@ -220,9 +220,7 @@ func TestFiguresThatCannotBeCountedFailNothing(t *testing.T) {
 	enginetest.Want(t, "delete thing done", 2, got.Actions["delete thing"].Done)
 	enginetest.Want(t, "kept", 0, len(got.Kept))
 	enginetest.Want(t, "not counted", []string{"things", "no/collection"}, got.NotCounted)
-	if n := f.Request.Count("RunAggregationQuery"); n != 2*3 {
-		t.Errorf("%d counts sent, want one attempt each", n)
-	}
+	enginetest.Want(t, "counts sent, one attempt each", 2*3, f.Request.Count("RunAggregationQuery"))
 	has(t, f.Summaries(t)[0]["message"].(string), "not counted: things, no/collection")
 	_, said := namedIn(t, f, "things")
 	if len(said) != 2 || !strings.Contains(said[0], "could not be counted") {
@@ -273,9 +271,7 @@ func TestCountsEndBeforeAnythingIsApplied(t *testing.T) {
 		return nil
 	})
 	f.Hooks.BeforeApply = func() {
-		if n := counted.Load(); n != 3 {
-			t.Errorf("%d counts were made before the plan was applied, want all 3", n)
-		}
+		enginetest.Want(t, "counts that were made before the plan was applied", int32(3), counted.Load())
 	}
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete thing": {Planned: 2, Changed: 2}})
 }

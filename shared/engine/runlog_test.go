@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -83,9 +81,7 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 	}
 	f.Request.Clear()
 	again := f.Run(t, "")
-	if diff := cmp.Diff(first, again); diff != "" {
-		t.Errorf("the retry answers another report (-first +retry):\n%s", diff)
-	}
+	enginetest.Want(t, "what the retry answers", first, again)
 	if f.Request.Count("RunQuery") != 0 || f.Request.Count("Commit") != 0 {
 		t.Errorf("the retry planned or wrote: %v", f.Request.Methods())
 	}
@@ -208,9 +204,7 @@ func TestPartialAgainAndAgain(t *testing.T) {
 	}
 	f.Hooks.BeforeApply = func() { wall = wall.Add(f.Timeout) }
 	seed(t, f, 1)
-	if got := f.Run(t, ""); got.PartialRuns != 1 {
-		t.Errorf("partial %d times in a row after a run that completed", got.PartialRuns)
-	}
+	enginetest.Want(t, "partial in a row after a run that completed", 1, f.Run(t, "").PartialRuns)
 }
 
 // TestStopTimeReached: a job that is given a time of its own is late as soon as it needs all of it.

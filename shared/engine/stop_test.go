@@ -230,14 +230,10 @@ func TestLooksForTheMark(t *testing.T) {
 		seconds int
 		want    int64
 	}{{5, 0}, {6, 1}, {10, 1}, {11, 2}, {60, 11}, {61, 12}} {
-		if got := reads(tt.seconds) - atOnce; got != 3*tt.want {
-			t.Errorf("%d reads in %d seconds, want %d", got, tt.seconds-1, 3*tt.want)
-		}
+		enginetest.Want(t, fmt.Sprint("reads in ", tt.seconds-1, " seconds"), 3*tt.want, reads(tt.seconds)-atOnce)
 	}
 	steps = 60
-	if preview := s.Run(t, `{"dryRun":true}`); preview.Usage.FirestoreReads != atOnce {
-		t.Errorf("a preview, which nobody can stop, reads %d, want %d", preview.Usage.FirestoreReads, atOnce)
-	}
+	enginetest.Want(t, "reads of a preview, which nobody can stop", atOnce, s.Run(t, `{"dryRun":true}`).Usage.FirestoreReads)
 }
 
 // TestMarkThatCannotBeRead: the run goes on, and looks again.

@@ -232,9 +232,7 @@ func TestLeaseOfDeadRun(t *testing.T) {
 		{6 * time.Minute, report.Completed},
 	} {
 		wall = start.Add(tt.after)
-		if got := f.Run(t, ""); got.Status != tt.want {
-			t.Errorf("%s after the dead run began: %s, want %s", tt.after, got.Status, tt.want)
-		}
+		enginetest.Want(t, fmt.Sprint(tt.after, " after the dead run began"), tt.want, f.Run(t, "").Status)
 	}
 	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
@@ -549,9 +547,7 @@ func TestPermissionDeniedFailsAtOnce(t *testing.T) {
 	enginetest.Want(t, "status", report.Failed, got.Status)
 	enginetest.Want(t, "delete thing failed", 3, got.Actions["delete thing"].Failed)
 	enginetest.Want(t, "failures", 3, len(got.Failures))
-	if n := f.Request.Count("BeginTransaction"); n != 1 {
-		t.Errorf("%d attempts, want 1: it will not be allowed a second later, nor for fewer", n)
-	}
+	enginetest.Want(t, "attempts: it will not be allowed a second later, nor for fewer", 1, f.Request.Count("BeginTransaction"))
 	enginetest.Want(t, "left", 3, len(left(t, f)))
 }
 

@@ -130,9 +130,7 @@ func TestSignedUpMeanwhile(t *testing.T) {
 				"u4": {Step: undo.Recreate, Note: "address u4@example.com"},
 			} {
 				want.Target = "account " + uid
-				if outcomes[uid] != want {
-					t.Errorf("%+v, want %+v", outcomes[uid], want)
-				}
+				enginetest.Want(t, uid, want, outcomes[uid])
 			}
 			enginetest.Want(t, "accounts", []string{"new1", "new2", "new3", "u0", "u3", "u4"}, w.Accounts(t))
 			if user, err := w.Auth(t).GetUser(t.Context(), "u0"); err != nil || user.DisplayName != "new" {
@@ -144,8 +142,7 @@ func TestSignedUpMeanwhile(t *testing.T) {
 
 // TestNoAnswerOfAnImport: an undo that gives up says that any may be back.
 func TestNoAnswerOfAnImport(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	w.onImport(t, func(func() (map[int]string, error)) (map[int]string, error) {
 		return nil, &googleapi.Error{Code: http.StatusForbidden, Message: "no right"}
 	})
@@ -157,8 +154,7 @@ func TestNoAnswerOfAnImport(t *testing.T) {
 
 // TestRefusedImport: what nobody foresaw is told in Authentication's words, and the others come back.
 func TestRefusedImport(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	w.onImport(t, func(send func() (map[int]string, error)) (map[int]string, error) {
 		refused, err := send()
 		if err == nil {

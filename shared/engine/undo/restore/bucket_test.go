@@ -83,8 +83,7 @@ func TestObjectsThatCannotComeBack(t *testing.T) {
 		"Permission denied on Cloud KMS key":                            {http.StatusForbidden, false},
 		"you do not have storage.objects.restore access":                {http.StatusForbidden, true},
 	} {
-		w := newWorld(t)
-		report := w.run(t)
+		w, report := newRun(t)
 		w.disturb(t, restore.Hooks{Transport: onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 			if !strings.Contains(r.URL.Path, "/orphan/restore") {
 				return send()

@@ -169,6 +169,13 @@ func (w world) run(t *testing.T) *report.Report {
 	return rep
 }
 
+// newRun returns a project in which the job has run.
+func newRun(t *testing.T) (world, *report.Report) {
+	t.Helper()
+	w := newWorld(t)
+	return w, w.run(t)
+}
+
 // resume lets the job and those that are new run again.
 func (w world) resume(t *testing.T) {
 	t.Helper()
@@ -214,8 +221,7 @@ func (w world) keeps(t *testing.T, want ...string) {
 // TestConflicts: what somebody has done since stays as it is and is said, and with a document what was deleted with it; the
 // rest comes back.
 func TestConflicts(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	ctx := t.Context()
 	w.Set(t, "users/u0", map[string]any{"name": "new"})
 	w.update(t, "friends/u0", "count", 7)
@@ -277,8 +283,7 @@ func TestNumberedIDs(t *testing.T) {
 // TestUndoneByOneThatWasKilled: what an undo has brought back that ended before it noted that, or with an error, is noted when
 // it is done again; once it is, nothing more is.
 func TestUndoneByOneThatWasKilled(t *testing.T) {
-	w := newWorld(t)
-	rep := w.run(t)
+	w, rep := newRun(t)
 	noted := func() *report.Undone {
 		got, err := report.Of(documents.Document{Path: "cleanupRuns/" + rep.RunID, Data: w.Documents(t, "cleanupRuns")[rep.RunID]})
 		if err != nil {
@@ -313,8 +318,7 @@ func TestUndoneByOneThatWasKilled(t *testing.T) {
 // TestOnly takes back an item that is named whole, and something of an item by itself. The job goes on, and keeps these and
 // nothing else.
 func TestOnly(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	u2 := "gs://" + w.Bucket + "/users/u2/a.png"
 	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"users/u1", u2}})
 	enginetest.Want(t, "steps", map[undo.Step][]string{
@@ -347,9 +351,7 @@ func TestOnlyAFolder(t *testing.T) {
 	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{folder + "u2/"}})
 	all := []string{"users/u1/b/c.png", "users/u1/b/d.png", "users/u2/a.png"}
 	enginetest.Want(t, "objects", all, w.Objects(t))
-	if next := w.run(t); len(next.Actions) != 0 {
-		t.Errorf("%v", next.Actions)
-	}
+	enginetest.Want(t, "actions of the next run", 0, len(w.run(t).Actions))
 	enginetest.Want(t, "objects", all, w.Objects(t))
 	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"gs://" + w.Bucket + "/"}}) // with what was deleted by itself
 	enginetest.Want(t, "objects of the bucket", []string{"orphan", "users/u0/a.png", "users/u1/a.png", "users/u1/b/c.png", "users/u1/b/d.png",
@@ -385,8 +387,7 @@ func TestLeaseLost(t *testing.T) {
 		"a run is at work": {func(t *testing.T, w world) { w.lease(t, "testJob-other", time.Hour) }, restore.ErrUnderWay},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			report := w.run(t)
+			w, report := newRun(t)
 			now, late := time.Now(), atomic.Int64{}
 			w.Clock = func() time.Time { return now.Add(time.Duration(late.Load())) }
 			told := 0
@@ -472,9 +473,7 @@ func TestManyAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for target, times := range told {
-		if times != 1 {
-			t.Errorf("%s is told %d times", target, times)
-		}
+		enginetest.Want(t, target+" is told", 1, times)
 	}
 	enginetest.Want(t, "objects", objects, w.Objects(t))
 	enginetest.Want(t, "drafts", 5*n+3, len(w.Documents(t, "drafts")))
@@ -534,16 +533,13 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 			t.Errorf("under way: %v", err)
 		}
 	}
-	if left := len(w.Documents(t, "users")); left != 0 {
-		t.Errorf("%d users are back", left)
-	}
+	enginetest.Want(t, "users that are back", 0, len(w.Documents(t, "users")))
 }
 
 // TestUnfinished: what a run that was killed has left to do is not done any more once the run is taken back. A part of it
 // cannot be taken back before the rest is done.
 func TestUnfinished(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	entry := "cleanupJobs/testJob/cleanupTodo/" + report.RunID + "-000099"
 	w.Set(t, entry, map[string]any{"run": report.RunID})
 	other := "cleanupJobs/testJob/cleanupTodo/another-000001"
@@ -559,8 +555,7 @@ func TestUnfinished(t *testing.T) {
 // TestLeftToDo: an undo that ends before anything comes back leaves the run what it has to do; one that ends later says that it
 // is not done any more.
 func TestLeftToDo(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	w.Set(t, "cleanupJobs/testJob/cleanupTodo/"+report.RunID+"-000099", map[string]any{"run": report.RunID})
 	todos := func() int { return len(w.Documents(t, "cleanupJobs/testJob/cleanupTodo")) }
 	begins := w
@@ -588,8 +583,7 @@ func TestLeftToDo(t *testing.T) {
 // TestAnotherBucket: in a bucket that the run did not work on, its files would be lost, or what somebody else deleted would
 // come back.
 func TestAnotherBucket(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	other := w.restorer
 	other.Config.Bucket = "other"
 	refused := func(what string) {
@@ -611,8 +605,7 @@ func TestAnotherBucket(t *testing.T) {
 
 // TestAnotherJobIsUnderWay: it might delete what comes back, for it began before it could know. One that begins later knows.
 func TestAnotherJobIsUnderWay(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("otherJob-1", time.Now().Add(time.Minute)))
 	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, nil)
 	if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "firesweep hold otherJob --stop") || len(w.Documents(t, "users")) != 0 {
@@ -690,8 +683,7 @@ func (w world) log(t *testing.T, runID, name string, at time.Time, records ...un
 // that it was deleted. So do what was left to do and what a pass proposes anew, in either order.
 func TestStayed(t *testing.T) {
 	for _, which := range []string{"neither", "first", "second", "both"} {
-		w := newWorld(t)
-		report := w.run(t)
+		w, report := newRun(t)
 		passes := job
 		passes.Reach.Account = true
 		w.restorer.Jobs = map[string]cleanup.Job{job.Name: passes}
@@ -712,9 +704,7 @@ func TestStayed(t *testing.T) {
 		}
 		steps, why := w.undo(t, report.RunID, apply)
 		for _, target := range []string{"gs://bucket/users/z/a.png", "account z"} {
-			if back := slices.Contains(steps[undo.Recreate], target); back != (which != "both") {
-				t.Errorf("%s stayed: %s is back: %t; %v", which, target, back, why)
-			}
+			enginetest.Want(t, fmt.Sprint(which, " stayed, ", target, " is back: ", why), which != "both", slices.Contains(steps[undo.Recreate], target))
 		}
 	}
 }
@@ -768,8 +758,7 @@ func (w world) deleteObject(t *testing.T, name string) {
 // TestOrderOfTheLog: records are taken back from the last to the first, by when each was written. That an entry is changed
 // later, as by a move to another database, changes nothing.
 func TestOrderOfTheLog(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	count := func(n int64) undo.Fields {
 		return undo.Fields{"count": {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: n}}}
 	}
@@ -808,8 +797,7 @@ func TestForgedRecords(t *testing.T) {
 		"gs://bucket/users/a.png":                   {Object: &undo.Object{Name: "users/a.png", Generation: 1}},
 		"gs://bucket/usersx/a/b.png":                {Object: &undo.Object{Name: "usersx/a/b.png", Generation: 1}},
 	}
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	strict := job
 	strict.Reach.Objects = []cleanup.Files{{Folder: "orp"}}
 	w.restorer.Jobs = map[string]cleanup.Job{job.Name: strict}
@@ -865,8 +853,7 @@ func TestForgedAccounts(t *testing.T) {
 		"users/x7":   {Account: &undo.Account{UID: "x7", Data: `nothing that can be read`}},
 		"":           {Account: &undo.Account{UID: "x8", Data: `{"uid":"x8",` + boss}},
 	}
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	var records []undo.Record
 	var want []string
 	for item, r := range forged {
@@ -921,8 +908,7 @@ func TestForgedAccounts(t *testing.T) {
 // TestDamagedLog: an entry that somebody damaged or added ends an undo before it changes anything, for nobody knows what it
 // told. The error names it; without it, the rest comes back.
 func TestDamagedLog(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	log := runlog.DoneOf(report.RunID)
 	packed, err := runlog.Pack([]undo.Record{{Item: "users/u0"}})
 	if err != nil {
