@@ -55,8 +55,7 @@ func runBy(t testing.TB, f *enginetest.Function, a *report.Approval) *report.Rep
 // TestPreviewOfAnApprovedPlan lists what a run by it would do, and what it would leave because it was changed, and does nothing.
 func TestPreviewOfAnApprovedPlan(t *testing.T) {
 	t.Parallel()
-	f := newFunction(t, thingsJob(2))
-	seed(t, f, 4)
+	f := thingsFunction(t, 2, 4)
 	a := approvalOf(t, f)
 	delete(a.Items["delete thing"], "things/t000")
 	f.Delete(t, "things/t002")

@@ -14,7 +14,6 @@ import (
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"cloud.google.com/go/storage"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -25,28 +24,15 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
-// unary disturbs the unary requests of one method; n counts them from 1.
-func unary(method string, f func(n int, send func() error) error) grpc.DialOption {
+// onCalls calls do before each request of a method is sent; n counts them from 1. An error of do refuses the request.
+func onCalls(f *enginetest.Function, method string, do func(n int) error) {
 	var n atomic.Int32
-	return wire.Around(func(_ context.Context, full string, sent, _ any, send func() error) error {
-		if path.Base(full) != method && (method != deletions || len(thingsIn(sent)) == 0) {
-			return send()
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, full string, message any) error {
+		if path.Base(full) != method && (method != deletions || len(thingsIn(message)) == 0) {
+			return nil
 		}
-		return f(int(n.Add(1)), send)
-	})
-}
-
-// streamed disturbs the opening of a method's streams; n counts them from 1.
-func streamed(method string, f func(n int) error) grpc.DialOption {
-	var n atomic.Int32
-	return grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, full string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-		if path.Base(full) == method {
-			if err := f(int(n.Add(1))); err != nil {
-				return nil, err
-			}
-		}
-		return stream(ctx, desc, cc, full, opts...)
-	})
+		return do(int(n.Add(1)))
+	})...)
 }
 
 // deletions stands for the commits that delete things.
@@ -63,38 +49,8 @@ func thingsIn(request any) (names []string) {
 	return names
 }
 
-// denyAll refuses every request of a method.
-func denyAll(method string) grpc.DialOption {
-	return unary(method, func(int, func() error) error {
-		return status.Error(codes.PermissionDenied, "Missing or insufficient permissions.")
-	})
-}
-
-// afterEachQuery calls f with every query that is sent.
-func afterEachQuery(f func(n int)) grpc.DialOption {
-	var n atomic.Int32
-	return grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-		s, err := stream(ctx, desc, cc, method, opts...)
-		return eachQuery{s, func() { f(int(n.Add(1))) }}, err
-	})
-}
-
-// eachQuery calls f before each query is sent.
-type eachQuery struct {
-	grpc.ClientStream
-	f func()
-}
-
-// SendMsg implements grpc.ClientStream.
-func (s eachQuery) SendMsg(m any) error {
-	if _, ok := m.(*firestorepb.RunQueryRequest); ok {
-		s.f()
-	}
-	return s.ClientStream.SendMsg(m)
-}
-
-// lost is an answer that does not come.
-var lost = status.Error(codes.Unavailable, "the connection broke")
+// denied is the answer to who may not.
+var denied = status.Error(codes.PermissionDenied, "not now")
 
 // onSaved calls do after each commit that writes to the undo log. What it returns says that there was one.
 func onSaved(f *enginetest.Function, do func()) *atomic.Bool {

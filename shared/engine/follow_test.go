@@ -18,14 +18,8 @@ import (
 
 // albums are deleted with the objects that they name, or with a folder of them. Each object must be the album's own.
 var albums = cleanup.Rule[cleanup.Subject]{
-	Name: "album", Load: cleanup.Itself,
+	Name: "album", Load: cleanup.Itself, Judge: whileThere,
 	Reach: cleanup.Reach{Items: "albums", Deletes: []string{"albums"}, Objects: []cleanup.Files{{Folder: "{id}/", Owner: "postId", Whole: true}}},
-	Judge: func(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
-		if s.Found {
-			return cleanup.Do("delete album", "it is there")
-		}
-		return cleanup.Keep("gone")
-	},
 	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		c := cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
 		names, _ := s.Data["objects"].([]any)
@@ -93,7 +87,7 @@ func TestObjectsThatChangeBetweenLookAndDeletion(t *testing.T) {
 			})
 			got := f.Run(t, "")
 			first := got.RunID
-			enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete album": {Planned: 1, Failed: 1}})
+			enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete albums": {Planned: 1, Failed: 1}})
 			enginetest.Want(t, "kept", map[string]int{"a file that belongs to another post": 1, "a file that was uploaded again since": 1}, got.Kept)
 			enginetest.Want(t, "objects", []string{"p1/relabelled", "p1/replaced", "p1/restless", "p12/other"}, f.Objects(t))
 			enginetest.Want(t, "attempts on what changes all the time", 3, seen["p1/restless"])

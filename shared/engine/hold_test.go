@@ -19,8 +19,7 @@ const heldByAnn = `held since 2026-01-10T00:00:00Z by "ann", because "the rule i
 // TestHeldJob does nothing, whoever calls it, and is not silent: answer, report and log say so, and an alert is raised. A
 // preview plans, and says so too.
 func TestHeldJob(t *testing.T) {
-	f := newFunction(t, thingsJob(2))
-	seed(t, f, 3)
+	f := thingsFunction(t, 2, 3)
 	f.Set(t, "cleanupJobs/testJob", enginetest.HeldBy("ann", "the rule is wrong"))
 	for _, body := range []string{"", `{"force":true}`} {
 		before := len(f.LogLines(t))
@@ -52,8 +51,7 @@ func TestHeldJob(t *testing.T) {
 func TestAllJobsAreHeld(t *testing.T) {
 	for _, meanwhile := range []bool{false, true} {
 		for _, record := range []string{"all-jobs", "new-jobs"} {
-			f := newFunction(t, thingsJob(2))
-			seed(t, f, 3)
+			f := thingsFunction(t, 2, 3)
 			held := func() { f.Set(t, "cleanupJobs/"+record, enginetest.HeldBy("ann", "the rule is wrong")) }
 			if meanwhile {
 				var once sync.Once
@@ -131,7 +129,7 @@ func TestHeldWhileItRuns(t *testing.T) {
 		return send()
 	})
 	got := s.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"file": {Planned: items, Done: items - 1}})
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete things": {Planned: items, Done: items - 1}})
 	enginetest.Want(t, "kept", map[string]int{jobstate.KeptListed: 1}, got.Kept)
 	enginetest.Want(t, "left", 1, len(left(t, s.Function)))
 	record := stateOf(t, s.Function)

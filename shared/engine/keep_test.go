@@ -6,9 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -193,8 +190,7 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 		"null": {"keep": []any{map[string]any{"path": "things/t001"}, nil}}, "no path": {"keep": []any{map[string]any{"by": "ann"}}},
 		"no item": {"keep": []any{map[string]any{"path": "things"}}},
 	} {
-		f := newFunction(t, thingsJob(10))
-		seed(t, f, 2)
+		f := thingsFunction(t, 10, 2)
 		at := "testJob"
 		if record["keep"] != nil {
 			at = "all-jobs"
@@ -211,9 +207,8 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 		enginetest.Want(t, name+": a worker's status", report.Failed, worker.Run(t, paintRed).Status)
 		enginetest.Want(t, name+": painted", 0, len(left(t, worker)))
 	}
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 2)
-	f.Hooks.Dial = append(f.Hooks.Dial, streamed("BatchGetDocuments", func(int) error { return status.Error(codes.PermissionDenied, "no") }))
+	f := thingsFunction(t, 10, 2)
+	onCalls(f, "BatchGetDocuments", func(int) error { return denied })
 	enginetest.Want(t, "refused: status", report.Failed, f.Run(t, "").Status)
 	enginetest.Want(t, "refused: left", 2, len(left(t, f)))
 }

@@ -20,8 +20,7 @@ func TestRequestsOfARunsEnds(t *testing.T) {
 // TestClockThatIsWrong: a run takes no lease by a clock that Firestore's contradicts, and judges nothing by it.
 func TestClockThatIsWrong(t *testing.T) {
 	for off, refused := range map[time.Duration]bool{-time.Hour: true, -20 * time.Second: false, 0: false, 20 * time.Second: false, time.Hour: true} {
-		f := newFunction(t, thingsJob(10))
-		seed(t, f, 1)
+		f := thingsFunction(t, 10, 1)
 		f.Hooks.AnyClock = false
 		f.Clock = func() time.Time { return time.Now().Add(off) }
 		got := f.Run(t, "")

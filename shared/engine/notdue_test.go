@@ -214,15 +214,13 @@ func TestFiguresThatCannotBeCountedFailNothing(t *testing.T) {
 		return whole.Plan(ctx, p)
 	}})
 	seed(t, f, 2)
-	f.Hooks.Dial = append(f.Hooks.Dial, streamed("RunAggregationQuery", func(int) error { return status.Error(codes.DeadlineExceeded, "it took too long") }))
+	onCalls(f, "RunAggregationQuery", func(int) error { return status.Error(codes.DeadlineExceeded, "it took too long") })
 	got := f.Run(t, "")
 	enginetest.Want(t, "status", report.Completed, got.Status)
 	enginetest.Want(t, "delete thing done", 2, got.Actions["delete thing"].Done)
 	enginetest.Want(t, "kept", 0, len(got.Kept))
 	enginetest.Want(t, "not counted", []string{"things", "no/collection"}, got.NotCounted)
-	if n := f.Request.Count("RunAggregationQuery"); n != 2*3 {
-		t.Errorf("%d counts sent, want one attempt each", n)
-	}
+	enginetest.Want(t, "counts sent, one attempt each", 2*3, f.Request.Count("RunAggregationQuery"))
 	has(t, f.Summaries(t)[0]["message"].(string), "not counted: things, no/collection")
 	_, said := namedIn(t, f, "things")
 	if len(said) != 2 || !strings.Contains(said[0], "could not be counted") {
@@ -242,18 +240,17 @@ func TestCountsDoNotKeepTheRunWaiting(t *testing.T) {
 	seed(t, f, 2)
 	var begun sync.WaitGroup
 	begun.Add(3 + 1)
-	f.Hooks.Dial = append(f.Hooks.Dial,
-		streamed("RunAggregationQuery", func(int) error {
+	onCalls(f, "RunAggregationQuery", func(int) error {
+		begun.Done()
+		begun.Wait()
+		return nil
+	})
+	onCalls(f, "RunQuery", func(n int) error {
+		if n == 1 { // more of them name what has no date
 			begun.Done()
-			begun.Wait()
-			return nil
-		}),
-		streamed("RunQuery", func(n int) error {
-			if n == 1 { // more of them name what has no date
-				begun.Done()
-			}
-			return nil
-		}))
+		}
+		return nil
+	})
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", 2))
 	enginetest.Want(t, "kept", map[string]int{"no usable age": 2}, got.Kept) // by the count, which does not know what the job does
@@ -268,15 +265,13 @@ func TestCountsEndBeforeAnythingIsApplied(t *testing.T) {
 		defer close(planned)
 		return many(0, 2)(ctx, p)
 	}})
-	f.Hooks.Dial = append(f.Hooks.Dial, streamed("RunAggregationQuery", func(int) error {
+	onCalls(f, "RunAggregationQuery", func(int) error {
 		<-planned
 		counted.Add(1)
 		return nil
-	}))
+	})
 	f.Hooks.BeforeApply = func() {
-		if n := counted.Load(); n != 3 {
-			t.Errorf("%d counts were made before the plan was applied, want all 3", n)
-		}
+		enginetest.Want(t, "counts that were made before the plan was applied", int32(3), counted.Load())
 	}
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete thing": {Planned: 2, Changed: 2}})
 }

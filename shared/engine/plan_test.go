@@ -24,9 +24,7 @@ func wantNothingWritten(t *testing.T, f *enginetest.Function, things int) {
 	if jobs, runs := f.Documents(t, "cleanupJobs"), f.Documents(t, "cleanupRuns"); len(jobs)+len(runs) > 0 {
 		t.Errorf("a plan wrote: %v, %v", jobs, runs)
 	}
-	if n := len(left(t, f)); n != things {
-		t.Errorf("%d things left of %d", n, things)
-	}
+	enginetest.Want(t, "things left", things, len(left(t, f)))
 }
 
 // TestPlanWritesNothing: nor is it cut, as an answer is, which holds so many entries of a plan.

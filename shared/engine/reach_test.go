@@ -6,19 +6,17 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"firebase.google.com/go/v4/auth"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -205,7 +203,7 @@ func TestRestoredBetweenLookAndDeletion(t *testing.T) {
 func wantLeft(t *testing.T, f *enginetest.Function, runID string) {
 	t.Helper()
 	err := f.Auth(t).DeleteUser(t.Context(), "p1")
-	if slices.Contains(f.Objects(t), "files/a") && err == nil {
+	if err == nil && slices.Contains(f.Objects(t), "files/a") {
 		err = f.Storage(t).Bucket(f.Bucket).Object("files/a").Delete(t.Context())
 	}
 	if err != nil {
@@ -217,42 +215,68 @@ func wantLeft(t *testing.T, f *enginetest.Function, runID string) {
 	}
 }
 
-// TestAccountsThatARunCouldNotGoOnWith: it saved them, and then Firestore answered an error instead of what their deletion needs.
-func TestAccountsThatARunCouldNotGoOnWith(t *testing.T) {
-	refusal := status.Error(codes.PermissionDenied, "not now")
-	f := reachFunction(t)
-	f.SignUp(t, "p1")
-	f.SetTodo(t, "e", enginetest.AccountOf("person", "people/p1"))
-	saved := onSaved(f, func() {})
-	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, m any) error {
-		if r, ok := m.(*firestorepb.BatchGetDocumentsRequest); ok && saved.Load() && strings.Contains(fmt.Sprint(r.GetDocuments()), "/people/p1") {
-			return refusal
+// TestWhatARunCouldNotGoOnWith: it saved an account or a file, and then Firestore answered an error instead of what its deletion
+// needs, Authentication refused, or time was up.
+func TestWhatARunCouldNotGoOnWith(t *testing.T) {
+	leaving, each := ruleJob("people", people, boxes, crates), accountsJob(boxes)
+	file := enginetest.StepOf("box", "boxes/gone", false, "", "files/a")
+	for what, tt := range map[string]struct {
+		job     cleanup.Job
+		todo    map[string]any // what an interrupted run has left to do, if any
+		disturb func(f *enginetest.Function, saved, late *atomic.Bool)
+		want    report.Status
+	}{
+		"an account whose document is asked for": {leaving, enginetest.AccountOf("person", "people/p1"),
+			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "BatchGetDocuments") }, report.Failed},
+		"a file whose document is asked for": {leaving, file,
+			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
+		"a file when time is up": {leaving, file, func(f *enginetest.Function, saved, late *atomic.Bool) {
+			onCalls(f, "RunAggregationQuery", func(int) error {
+				late.Store(saved.Load())
+				return nil
+			})
+		}, report.Partial},
+		"an account with documents to go along": {each, nil, func(f *enginetest.Function, _, _ *atomic.Bool) {
+			f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+				if strings.Contains(fmt.Sprint(r.GetWrites()), "/cleanupTodo/") {
+					return denied
+				}
+				return send()
+			})
+		}, report.Failed},
+		"an account that is refused": {each, nil, func(f *enginetest.Function, _, _ *atomic.Bool) {
+			f.Hooks.Accounts = func(base accounts.API) accounts.API { return keeping{base} }
+		}, report.Failed},
+	} {
+		t.Run(what, func(t *testing.T) {
+			f := ruleFunction(t, tt.job)
+			f.SignUp(t, "p1")
+			f.Put(t, "files/a", nil, []byte("x"))
+			if tt.todo != nil {
+				f.SetTodo(t, "e", tt.todo)
+			}
+			late := lateClock(f)
+			saved := onSaved(f, func() {})
+			tt.disturb(f, saved, late)
+			got := f.Run(t, "")
+			enginetest.Want(t, "status", tt.want, got.Status)
+			enginetest.Want(t, "accounts", []string{"p1"}, f.Accounts(t))
+			enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
+			saved.Store(false)
+			late.Store(false)
+			wantLeft(t, f, got.RunID)
+		})
+	}
+}
+
+// denySaved denies a method from when something was saved for undo.
+func denySaved(f *enginetest.Function, saved *atomic.Bool, method string) {
+	onCalls(f, method, func(int) error {
+		if saved.Load() {
+			return denied
 		}
 		return nil
-	})...)
-	got := f.Run(t, "")
-	enginetest.Want(t, "status, led to by a document", report.Failed, got.Status)
-	saved.Store(false)
-	wantLeft(t, f, got.RunID)
-
-	f = ruleFunction(t, accountsJob(boxes))
-	f.SignUp(t, "p1")
-	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-		if strings.Contains(fmt.Sprint(r.GetWrites()), "/cleanupTodo/") {
-			return refusal
-		}
-		return send()
 	})
-	got = f.Run(t, "")
-	enginetest.Want(t, "status, with documents to go along", report.Failed, got.Status)
-	wantLeft(t, f, got.RunID)
-
-	f = ruleFunction(t, accountsJob(boxes))
-	f.SignUp(t, "p1")
-	f.Hooks.Accounts = func(base accounts.API) accounts.API { return keeping{base} }
-	got = f.Run(t, "")
-	enginetest.Want(t, "status, refused", report.Failed, got.Status)
-	wantLeft(t, f, got.RunID)
 }
 
 // keeping is an Authentication that deletes no account.
@@ -261,30 +285,6 @@ type keeping struct{ accounts.API }
 // DeleteUsers implements [accounts.API].
 func (keeping) DeleteUsers(context.Context, []string) (refused map[int]string, err error) {
 	return map[int]string{0: "NOT_DISABLED : Disable the account before batch deletion."}, nil
-}
-
-// TestFilesThatARunCouldNotGoOnWith: as accounts, or as time was up.
-func TestFilesThatARunCouldNotGoOnWith(t *testing.T) {
-	for what, refusal := range map[string]error{"time is up": nil, "no answer": status.Error(codes.PermissionDenied, "not now")} {
-		f := reachFunction(t)
-		f.SignUp(t, "p1")
-		f.Put(t, "files/a", nil, []byte("x"))
-		f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"))
-		late := lateClock(f)
-		saved := onSaved(f, func() {})
-		f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, method string, _ any) error {
-			if saved.Load() && strings.Contains(method, "Query") { // whether its document is absent
-				late.Store(refusal == nil)
-				return refusal
-			}
-			return nil
-		})...)
-		got := f.Run(t, "")
-		enginetest.Want(t, what+": objects", []string{"files/a"}, f.Objects(t))
-		saved.Store(false)
-		late.Store(false)
-		wantLeft(t, f, got.RunID)
-	}
 }
 
 // TestAccountMadeAgain: a Todo deletes no account that was made after it, and an undo knows nothing of it. Clocks may differ by some

@@ -18,8 +18,7 @@ func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 3)
+	f := thingsFunction(t, 10, 3)
 	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 		if n == 1 { // another run has ended, partial
 			f.Set(t, "cleanupJobs/testJob", enginetest.From(string(cursor)))

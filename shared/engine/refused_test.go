@@ -29,8 +29,7 @@ func TestNoRequestLiftsTheDryRunOfADeployment(t *testing.T) {
 
 // TestRefusedRequestsRunNothing: the log says so, and nothing of a body but the names of its fields.
 func TestRefusedRequestsRunNothing(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 1)
+	f := thingsFunction(t, 10, 1)
 	refused := func(r *http.Request, status int, say string) {
 		t.Helper()
 		before := len(f.LogLines(t))
@@ -72,8 +71,7 @@ func TestRefusedRequestsRunNothing(t *testing.T) {
 }
 
 func TestWrongConfigurationRunsNothing(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 1)
+	f := thingsFunction(t, 10, 1)
 	project := f.Env["GOOGLE_CLOUD_PROJECT"]
 	delete(f.Env, "GOOGLE_CLOUD_PROJECT")
 	f.Env["MAX_ACTIONS"] = "lots"

@@ -146,47 +146,24 @@ func TestAFileOfWhatGoesFirst(t *testing.T) {
 	enginetest.Want(t, "objects left", 0, len(f.Objects(t)))
 }
 
-// told are things of which a worker is told after a commit that says so.
-var told = cleanup.Rule[cleanup.Subject]{
-	Name: "told", Load: cleanup.Itself,
-	Reach: cleanup.Reach{Items: "things", Writes: []string{"notes"}},
-	Judge: func(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
-		if s.Data["kept"] == true {
-			return cleanup.Keep("kept")
-		}
-		return cleanup.Do("tell", "it is there")
-	},
-	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-		note := documents.Ref{Collection: "notes", ID: s.ID()}
-		return cleanup.Change{
-			Writes: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"told": true}}},
-			Then: []cleanup.FollowUp{{
-				Task:     &tasks.Task{Key: []string{s.ID()}, Body: map[string]string{"thing": s.ID(), "color": "red"}},
-				Recorded: &cleanup.Recorded{Failed: []documents.Write{{Op: documents.Set, Ref: note, Data: map[string]any{"told": false}}}},
-			}},
-		}
-	},
-}
-
 // TestCheckpointAfterEach: each document that was considered may have a checkpoint of its own, from which the next run goes on.
 func TestCheckpointAfterEach(t *testing.T) {
-	job := ruleJob("things", told)
+	job := boxJob()
 	job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
-		for page, err := range p.Documents.Pages(ctx, documents.Query{Collection: "things", PageSize: 4}, "") {
+		for page, err := range p.Documents.Pages(ctx, documents.Query{Collection: "boxes", PageSize: 4}, "") {
 			if err != nil {
 				return err
 			}
 			save := func(d documents.Document) error { return p.SaveCheckpoint("behind " + d.Path) }
-			if err := p.ConsiderEach(ctx, told, page.Documents, save); err != nil {
+			if err := p.ConsiderEach(ctx, boxes, page.Documents, save); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	f := ruleFunction(t, job)
-	f.Uses = append(f.Uses, config.Tasks)
 	for i := range 6 {
-		f.Set(t, fmt.Sprintf("things/t%d", i), map[string]any{"kept": i%2 == 0})
+		f.Set(t, fmt.Sprintf("boxes/b%d", i), map[string]any{"state": []string{"used", "old"}[i%2]})
 	}
 	applying, looks := false, 0
 	f.Hooks.BeforeApply = func() { applying = true }
@@ -199,10 +176,10 @@ func TestCheckpointAfterEach(t *testing.T) {
 		return start
 	}
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Partial, map[string]report.Counts{"tell": {Planned: 3}})
-	enginetest.Want(t, "kept", map[string]int{"kept": 3}, got.Kept)
+	enginetest.WantReport(t, got, report.Partial, map[string]report.Counts{"delete box": {Planned: 3}})
+	enginetest.Want(t, "kept", map[string]int{"in use": 3}, got.Kept)
 	checkpoint := enginetest.Checkpoint(f.Documents(t, "cleanupJobs")["testJob"])
-	enginetest.Want(t, "checkpoint", "behind things/t0", checkpoint)
+	enginetest.Want(t, "checkpoint", "behind boxes/b0", checkpoint)
 }
 
 // handed are things that are handed to a worker before that is counted.

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -83,9 +81,7 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 	}
 	f.Request.Clear()
 	again := f.Run(t, "")
-	if diff := cmp.Diff(first, again); diff != "" {
-		t.Errorf("the retry answers another report (-first +retry):\n%s", diff)
-	}
+	enginetest.Want(t, "what the retry answers", first, again)
 	if f.Request.Count("RunQuery") != 0 || f.Request.Count("Commit") != 0 {
 		t.Errorf("the retry planned or wrote: %v", f.Request.Methods())
 	}
@@ -179,8 +175,7 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 
 func TestPartialAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	f := newFunction(t, thingsJob(2))
-	seed(t, f, 5)
+	f := thingsFunction(t, 2, 5)
 	wall := start
 	f.Clock = func() time.Time { return wall }
 	f.Hooks.BeforeApply = func() { wall = wall.Add(f.Timeout) }
@@ -209,9 +204,7 @@ func TestPartialAgainAndAgain(t *testing.T) {
 	}
 	f.Hooks.BeforeApply = func() { wall = wall.Add(f.Timeout) }
 	seed(t, f, 1)
-	if got := f.Run(t, ""); got.PartialRuns != 1 {
-		t.Errorf("partial %d times in a row after a run that completed", got.PartialRuns)
-	}
+	enginetest.Want(t, "partial in a row after a run that completed", 1, f.Run(t, "").PartialRuns)
 }
 
 // TestStopTimeReached: a job that is given a time of its own is late as soon as it needs all of it.
@@ -238,8 +231,7 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 		"another's run":    enginetest.Leased("otherJob-x", start.Add(time.Minute)),
 		"wrong checkpoint": {"checkpoint": 7},
 	} {
-		f := newFunction(t, thingsJob(10))
-		seed(t, f, 1)
+		f := thingsFunction(t, 10, 1)
 		f.Set(t, "cleanupJobs/testJob", record)
 		got := f.Run(t, "")
 		if got.Status != report.Failed || len(got.Failures) != 1 {

@@ -101,6 +101,14 @@ func seed(t *testing.T, f *enginetest.Function, n int) {
 	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%03d", i), map[string]any{"n": i} })
 }
 
+// thingsFunction returns a function that deletes so many things, so many at a time.
+func thingsFunction(t *testing.T, pageSize, n int) *enginetest.Function {
+	t.Helper()
+	f := newFunction(t, thingsJob(pageSize))
+	seed(t, f, n)
+	return f
+}
+
 func left(t *testing.T, f *enginetest.Function) []string {
 	t.Helper()
 	return slices.Sorted(maps.Keys(f.Documents(t, "things")))
@@ -190,8 +198,7 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 
 // TestTwoRunsAtOnce: the second does nothing, for the lease of the first outlasts its timeout.
 func TestTwoRunsAtOnce(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 2)
+	f := thingsFunction(t, 10, 2)
 	var second *report.Report
 	var during jobstate.State
 	f.Hooks.BeforeApply = func() {
@@ -211,8 +218,7 @@ func TestTwoRunsAtOnce(t *testing.T) {
 }
 
 func TestLeaseOfDeadRun(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 1)
+	f := thingsFunction(t, 10, 1)
 	wall := start
 	f.Clock = func() time.Time { return wall }
 	// What a run leaves that is killed after it took the lease: see TestKilledProcess for a real one.
@@ -226,9 +232,7 @@ func TestLeaseOfDeadRun(t *testing.T) {
 		{6 * time.Minute, report.Completed},
 	} {
 		wall = start.Add(tt.after)
-		if got := f.Run(t, ""); got.Status != tt.want {
-			t.Errorf("%s after the dead run began: %s, want %s", tt.after, got.Status, tt.want)
-		}
+		enginetest.Want(t, fmt.Sprint(tt.after, " after the dead run began"), tt.want, f.Run(t, "").Status)
 	}
 	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
@@ -259,11 +263,8 @@ func TestRunThatLostItsLease(t *testing.T) {
 
 // TestRunThatWasTakenBackMeanwhile: its lease was over, and an undo came before its report, which keeps the undo's note.
 func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
-	job := thingsJob(10)
-	job.Rules = []cleanup.AnyRule{things}
-	f := newFunction(t, job)
+	f := thingsFunction(t, 10, 1)
 	f.Clock = func() time.Time { return time.Now().Add(-time.Hour) }
-	seed(t, f, 1)
 	undone := false
 	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
 		for _, w := range r.GetWrites() {
@@ -288,8 +289,7 @@ func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
 
 // TestRunWhoseRecordWasSpoiled cannot give its lease back, and says which request mends that.
 func TestRunWhoseRecordWasSpoiled(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 1)
+	f := thingsFunction(t, 10, 1)
 	f.Hooks.BeforeApply = func() { f.Set(t, "cleanupJobs/testJob", map[string]any{"until": "mine"}) }
 	f.Run(t, "")
 	has(t, oneLine(t, f, "cannot give its lease back")["message"].(string), "updateMask.fieldPaths=until")
@@ -298,23 +298,22 @@ func TestRunWhoseRecordWasSpoiled(t *testing.T) {
 
 func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {
 	for _, checkpoint := range []string{"{", `[{"text":"a"},{"text":"b"}]`, `[{"int":3}]`} {
-		f := newFunction(t, thingsJob(10))
-		seed(t, f, 2)
+		f := thingsFunction(t, 10, 2)
 		f.Set(t, "cleanupJobs/testJob", enginetest.From(checkpoint))
 		enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 2))
 	}
 }
 
 func TestOutOfTimeWhilePlanning(t *testing.T) {
-	f := newFunction(t, thingsJob(2))
-	seed(t, f, 6)
+	f := thingsFunction(t, 2, 6)
 	plannedAt := start
 	f.Clock = func() time.Time { return plannedAt }
-	f.Hooks.Dial = append(f.Hooks.Dial, afterEachQuery(func(n int) {
+	onCalls(f, "RunQuery", func(n int) error {
 		if n == 2 { // during the second page half of the time has passed
 			plannedAt = start.Add(f.Timeout / 2)
 		}
-	}))
+		return nil
+	})
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Partial, enginetest.Done("delete thing", 4))
 	enginetest.Want(t, "left", []string{"t004", "t005"}, left(t, f))
@@ -328,14 +327,8 @@ func TestOutOfTimeWhilePlanning(t *testing.T) {
 
 // filed take as many commits as they are to have, the last of which deletes them; a file goes after each.
 var filed = cleanup.Rule[cleanup.Subject]{
-	Name: "filed", Group: 1, Load: cleanup.Itself,
+	Name: "filed", Group: 1, Load: cleanup.Itself, Judge: whileThere,
 	Reach: cleanup.Reach{Items: "things", Deletes: []string{"things"}, Writes: []string{"things"}, Objects: []cleanup.Files{{Folder: "files/"}}},
-	Judge: func(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
-		if !s.Found {
-			return cleanup.Keep("done")
-		}
-		return cleanup.Do("file", "something is left")
-	},
 	Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		left, _ := s.Data["left"].(int64)
 		c := cleanup.Change{
@@ -387,10 +380,10 @@ func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
 	})
 	got := f.Run(t, "")
 	enginetest.Want(t, "status", report.Partial, got.Status)
-	enginetest.Want(t, "file", report.Counts{Planned: 4, Done: 3, Begun: 1}, got.Actions["file"])
+	enginetest.Want(t, "delete things", report.Counts{Planned: 4, Done: 3, Begun: 1}, got.Actions["delete things"])
 	enginetest.Want(t, "checkpoint", "b", enginetest.Checkpoint(job(t, f)))
 	late.Store(false)
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("file", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete things", 1))
 }
 
 // TestCanceledRequestEndsAsPartial: it is not said not to keep up, though its time of its own is over.
@@ -462,7 +455,7 @@ func TestPanicsOfFollowUps(t *testing.T) {
 		f.Set(t, "things/"+id, map[string]any{"left": 1})
 	}
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"file": {Planned: 3, Done: 2, Failed: 1}})
+	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete things": {Planned: 3, Done: 2, Failed: 1}})
 	begins(t, got.Failures[0].Error, "panic: poisoned\ngoroutine")
 }
 
@@ -529,8 +522,7 @@ func TestLongPlanIsTruncated(t *testing.T) {
 
 // TestAPlanThatIsFullAmidAPage is applied as far as it goes, and the next run begins with that page.
 func TestAPlanThatIsFullAmidAPage(t *testing.T) {
-	f := newFunction(t, thingsJob(100))
-	seed(t, f, 25)
+	f := thingsFunction(t, 100, 25)
 	f.Hooks.PlanBytes = 8000
 	got, partial, done := f.Run(t, `{"force":true}`), 0, 0
 	for ; got.Status == report.Partial && partial < 25; partial++ {
@@ -549,23 +541,19 @@ func TestAPlanThatIsFullAmidAPage(t *testing.T) {
 }
 
 func TestPermissionDeniedFailsAtOnce(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 3)
-	f.Hooks.Dial = append(f.Hooks.Dial, denyAll(deletions))
+	f := thingsFunction(t, 10, 3)
+	onCalls(f, deletions, func(int) error { return denied })
 	got := f.Run(t, "")
 	enginetest.Want(t, "status", report.Failed, got.Status)
 	enginetest.Want(t, "delete thing failed", 3, got.Actions["delete thing"].Failed)
 	enginetest.Want(t, "failures", 3, len(got.Failures))
-	if n := f.Request.Count("BeginTransaction"); n != 1 {
-		t.Errorf("%d attempts, want 1: it will not be allowed a second later, nor for fewer", n)
-	}
+	enginetest.Want(t, "attempts: it will not be allowed a second later, nor for fewer", 1, f.Request.Count("BeginTransaction"))
 	enginetest.Want(t, "left", 3, len(left(t, f)))
 }
 
 func TestBackendDown(t *testing.T) {
-	f := newFunction(t, thingsJob(10))
-	seed(t, f, 1)
-	f.Hooks.Dial = append(f.Hooks.Dial, denyAll("Commit"))
+	f := thingsFunction(t, 10, 1)
+	onCalls(f, "Commit", func(int) error { return denied })
 	got := f.Run(t, "")
 	want := []report.Failure{{Target: "cleanupJobs/testJob", Action: "take lease", Code: "PermissionDenied"}}
 	if diff := cmp.Diff(want, got.Failures, cmpopts.IgnoreFields(report.Failure{}, "Error")); got.Status != report.Failed || diff != "" {

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -87,11 +85,11 @@ func TestWorkerTwiceAtOnce(t *testing.T) {
 		ended.Go(func() { reports[i] = f.Run(t, paintRed) })
 	}
 	ended.Wait()
-	if reports[0].Actions["file"].Done == 0 {
+	if reports[0].Actions["delete things"].Done == 0 {
 		slices.Reverse(reports[:])
 	}
-	enginetest.WantReport(t, reports[0], report.Completed, enginetest.Done("file", 1))
-	enginetest.WantReport(t, reports[1], report.Completed, map[string]report.Counts{"file": {Planned: 1, Changed: 1}})
+	enginetest.WantReport(t, reports[0], report.Completed, enginetest.Done("delete things", 1))
+	enginetest.WantReport(t, reports[1], report.Completed, map[string]report.Counts{"delete things": {Planned: 1, Changed: 1}})
 	enginetest.Want(t, "things", 0, len(left(t, f)))
 	enginetest.Want(t, "files", 0, len(f.Objects(t)))
 	enginetest.Want(t, "logs", []string{reports[0].RunID}, enginetest.LoggedRuns(t, f.Firestore(t)))
@@ -118,17 +116,14 @@ func TestWorkerRefusesWrongTasks(t *testing.T) {
 		w := f.Post(t, body)
 		wantAnswer(t, body, w, http.StatusBadRequest, say)
 	}
-	if len(f.Request.Methods()) != 0 {
-		t.Errorf("refused tasks reached Firestore: %v", f.Request.Methods())
-	}
+	enginetest.Want(t, "requests to Firestore", 0, len(f.Request.Methods()))
 }
 
 func TestWorkerThatIsOutOfTimeFails(t *testing.T) {
 	f := newFunction(t, touchJob(fates))
 	f.Set(t, "things/t1", map[string]any{})
-	wall := start
-	f.Clock = func() time.Time { return wall }
-	f.Hooks.BeforeApply = func() { wall = start.Add(time.Hour) }
+	late := lateClock(f)
+	f.Hooks.BeforeApply = func() { late.Store(true) }
 	got := f.Run(t, paintRed)
 	enginetest.Want(t, "status", report.Failed, got.Status)
 	enginetest.Want(t, "failures", 1, len(got.Failures))
@@ -158,20 +153,19 @@ func TestTaskCarriesTheRunsNow(t *testing.T) {
 // fails, and that call finishes it.
 func TestWorkerWhoseTodoStays(t *testing.T) {
 	f := ruleFunction(t, touchJob(filed))
-	const task = `{"color":"red","thing":"t1"}`
 	f.Set(t, "things/t1", map[string]any{"left": 1})
 	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 		if n == 2 { // the first is the thing's
-			return status.Error(codes.PermissionDenied, "not now")
+			return denied
 		}
 		return send()
 	})
-	got := f.Run(t, task)
+	got := f.Run(t, paintRed)
 	enginetest.Want(t, "status", report.Failed, got.Status)
-	enginetest.Want(t, "done", 1, got.Actions["file"].Done)
+	enginetest.Want(t, "done", 1, got.Actions["delete things"].Done)
 	enginetest.Want(t, "todos", 1, len(f.Documents(t, "cleanupJobs/testWorker/cleanupTodo")))
 	enginetest.WantReport(t, f.Run(t, `{"color":"blue","thing":"t1"}`), report.Completed, map[string]report.Counts{})
 	enginetest.Want(t, "todos after another task", 1, len(f.Documents(t, "cleanupJobs/testWorker/cleanupTodo")))
-	enginetest.WantReport(t, f.Run(t, task), report.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.WantReport(t, f.Run(t, paintRed), report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "todos in the end", 0, len(f.Documents(t, "cleanupJobs/testWorker/cleanupTodo")))
 }

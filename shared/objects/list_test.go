@@ -221,7 +221,7 @@ func TestListingWhileObjectsComeAndGo(t *testing.T) {
 // TestListingFailsAsAWhole: if one request fails, the caller got the names before it, and none behind it.
 func TestListingFailsAsAWhole(t *testing.T) {
 	t.Parallel()
-	names := namings[3].names(25_000)
+	names := namings[1].names(25_000)
 	for _, saved := range [][]string{nil, cutsOf(names), denser(names, 400)} {
 		for fail := int64(1); fail < 20; fail += 3 {
 			b := fake(names)
@@ -237,7 +237,7 @@ func TestListingFailsAsAWhole(t *testing.T) {
 // TestCanceledListing ends with an error, though pages wait.
 func TestCanceledListing(t *testing.T) {
 	t.Parallel()
-	names := namings[3].names(25_000)
+	names := namings[1].names(25_000)
 	ctx, cancel := context.WithCancel(t.Context())
 	b := fake(names)
 	b.answers = func(string) {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,11 +22,23 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-func open(t *testing.T, p *backendstest.Project,
-	wrap func(http.RoundTripper) http.RoundTripper) (context.Context, *objects.Client, *usage.Meter) {
+// open opens the bucket of a project. answer is nil where nothing stands between.
+func open(t *testing.T, p *backendstest.Project, answer answering) (context.Context, *objects.Client, *usage.Meter) {
 	t.Helper()
-	c, err := objects.Open(t.Context(),
-		objects.Bucket{Name: p.Bucket, EmulatorHost: p.Environment["FIREBASE_STORAGE_EMULATOR_HOST"]}, wrap)
+	return openBucket(t, objects.Bucket{Name: p.Bucket, EmulatorHost: p.Environment["FIREBASE_STORAGE_EMULATOR_HOST"]}, answer)
+}
+
+func openBucket(t *testing.T, bucket objects.Bucket, answer answering) (context.Context, *objects.Client, *usage.Meter) {
+	t.Helper()
+	var wrap func(http.RoundTripper) http.RoundTripper
+	if answer != nil {
+		wrap = func(base http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(r *http.Request) (*http.Response, error) {
+				return answer(r, func() (*http.Response, error) { return base.RoundTrip(r) })
+			})
+		}
+	}
+	c, err := objects.Open(t.Context(), bucket, wrap)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +49,37 @@ func open(t *testing.T, p *backendstest.Project,
 	})
 	m := new(usage.Meter)
 	return usage.NewContext(t.Context(), m), c, m
+}
+
+// same fails the test unless two values are equal.
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// deletion deletes an object as it was listed.
+func deletion(o objects.Object) objects.Deletion {
+	return objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}
+}
+
+// deleteFirst lists what begins so, and deletes the first of that.
+func deleteFirst(t *testing.T, p *backendstest.Project, prefix string, answer answering) error {
+	t.Helper()
+	ctx, c, _ := open(t, p, answer)
+	return c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, deletion(list(ctx, t, c.Reader(), prefix, "")[0]))
+}
+
+// answering stands between a client and Cloud Storage: send sends a request.
+type answering func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error)
+
+// answer returns an answer to a request.
+func answer(r *http.Request, status int, body string) *http.Response {
+	return &http.Response{
+		StatusCode: status, Status: fmt.Sprint(status, " ", http.StatusText(status)), Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)),
+	}
 }
 
 func list(ctx context.Context, t *testing.T, r objects.Reader, prefix, after string) []objects.Object {
@@ -109,9 +151,7 @@ func TestPages(t *testing.T) {
 	}
 	ctx, c, m := open(t, p, nil)
 	all := list(ctx, t, c.Reader(), "posts/", "")
-	if diff := cmp.Diff(oddNames, names(all)); diff != "" {
-		t.Errorf("listing (-want +got):\n%s", diff)
-	}
+	same(t, "listing", oddNames, names(all))
 	for _, o := range all {
 		if o.Generation == 0 || o.Metageneration != 1 || o.Created.IsZero() || o.Metadata["postId"] != "p1" {
 			t.Errorf("object %+v", o)
@@ -130,20 +170,6 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// spy records the requests that were sent.
-type spy struct {
-	base http.RoundTripper
-	mu   sync.Mutex
-	sent []*http.Request
-}
-
-func (s *spy) RoundTrip(r *http.Request) (*http.Response, error) {
-	s.mu.Lock()
-	s.sent = append(s.sent, r)
-	s.mu.Unlock()
-	return s.base.RoundTrip(r)
-}
-
 // TestListingAsItIsSent: an offset is exactly a name, and the request does not ask for access control lists.
 func TestListingAsItIsSent(t *testing.T) {
 	p := backendstest.Start(t)
@@ -151,28 +177,23 @@ func TestListingAsItIsSent(t *testing.T) {
 	for _, name := range []string{"posts/a", longest, "posts/龍"} {
 		p.Put(t, name, nil, []byte("x"))
 	}
-	s := &spy{}
-	ctx, c, _ := open(t, p, func(base http.RoundTripper) http.RoundTripper { s.base = base; return s })
-	if diff := cmp.Diff([]string{longest, "posts/龍"}, names(list(ctx, t, c.Reader(), "posts/", "posts/a"))); diff != "" {
-		t.Errorf("after a (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"posts/龍"}, names(list(ctx, t, c.Reader(), "posts/", longest))); diff != "" {
-		t.Errorf("after the longest name (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{longest}, names(list(ctx, t, c.Reader(), longest, ""))); diff != "" {
-		t.Errorf("with the longest name as prefix (-want +got):\n%s", diff)
-	}
+	var sent []*http.Request
+	ctx, c, _ := open(t, p, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		sent = append(sent, r)
+		return send()
+	})
+	same(t, "after a", []string{longest, "posts/龍"}, names(list(ctx, t, c.Reader(), "posts/", "posts/a")))
+	same(t, "after the longest name", []string{"posts/龍"}, names(list(ctx, t, c.Reader(), "posts/", longest)))
+	same(t, "with the longest name as prefix", []string{longest}, names(list(ctx, t, c.Reader(), longest, "")))
 	var offsets []string
-	for _, r := range s.sent {
+	for _, r := range sent {
 		q := r.URL.Query()
 		offsets = append(offsets, q.Get("startOffset"))
 		if got := q.Get("projection"); got != "noAcl" {
 			t.Errorf("projection %q", got)
 		}
 	}
-	if diff := cmp.Diff([]string{"posts/a", longest, ""}, offsets); diff != "" {
-		t.Errorf("offsets (-want +got):\n%s", diff)
-	}
+	same(t, "offsets", []string{"posts/a", longest, ""}, offsets)
 }
 
 func TestUsage(t *testing.T) {
@@ -186,31 +207,11 @@ func TestUsage(t *testing.T) {
 			t.Errorf("get %s: %v, %v", name, found, err)
 		}
 	}
-	if diff := cmp.Diff(usage.Usage{StorageClassB: 4}, m.Usage()); diff != "" {
-		t.Errorf("usage of four gets, and of two that found nothing, which are free (-want +got):\n%s", diff)
-	}
+	same(t, "usage of four gets, and of two that found nothing, which are free", usage.Usage{StorageClassB: 4}, m.Usage())
 	err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, objects.Deletion{Name: "missing", Generation: 1, Metageneration: 1})
 	if diff := cmp.Diff(usage.Usage{StorageClassB: 4}, m.Usage()); diff != "" || !errors.Is(err, objects.ErrChanged) {
 		t.Errorf("%v; usage of a delete of nothing (-want +got):\n%s", err, diff)
 	}
-}
-
-// refusing answers every deletion as Google does when it refuses one.
-type refusing struct {
-	base         http.RoundTripper
-	reason, text string
-}
-
-func (f refusing) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Method != http.MethodDelete {
-		return f.base.RoundTrip(r)
-	}
-	body := fmt.Sprintf(`{"error":{"code":403,"message":%q,"errors":[{"domain":"global","reason":%q,"message":%q}]}}`, f.text,
-		f.reason, f.text)
-	return &http.Response{
-		StatusCode: http.StatusForbidden, Status: "403 Forbidden", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)),
-	}, nil
 }
 
 // retained are what the attributes of some objects say of their retention.
@@ -221,31 +222,10 @@ var retained = map[string]string{
 		"retainUntilTime": "2020-01-01T00:00:00Z"}`,
 }
 
-// retaining answers whoever asks for the attributes of these.
-type retaining struct{ base http.RoundTripper }
-
-func (f retaining) RoundTrip(r *http.Request) (*http.Response, error) {
-	_, name, _ := strings.Cut(r.URL.Path, "/o/")
-	if retained[name] == "" || r.Method != http.MethodGet {
-		return f.base.RoundTrip(r)
-	}
-	return &http.Response{
-		StatusCode: http.StatusOK, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(strings.NewReader(fmt.Sprintf(`{"name": %q, %s}`, name, retained[name]))),
-	}, nil
-}
-
 func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 	p := backendstest.Start(t)
 	if !p.EmbeddedStorage() {
 		t.Skip("only the embedded Storage knows holds")
-	}
-	deleteFirst := func(t *testing.T, name string, wrap func(http.RoundTripper) http.RoundTripper) error {
-		t.Helper()
-		ctx, c, _ := open(t, p, wrap)
-		o := list(ctx, t, c.Reader(), name, "")[0]
-		return c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx,
-			objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
 	}
 	bucket := p.Storage(t).Bucket(p.Bucket)
 	for name, hold := range map[string]storage.ObjectAttrsToUpdate{
@@ -271,11 +251,17 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 		{"posts/retained by itself", "forbidden", objects.HeldByRetention},
 		{"posts/retained once", "forbidden", ""},
 	} {
-		var wrap func(http.RoundTripper) http.RoundTripper
-		if tt.reason != "" {
-			wrap = func(base http.RoundTripper) http.RoundTripper { return retaining{refusing{base, tt.reason, message}} }
-		}
-		err := deleteFirst(t, tt.name, wrap)
+		err := deleteFirst(t, p, tt.name, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			_, name, _ := strings.Cut(r.URL.Path, "/o/")
+			switch {
+			case tt.reason != "" && r.Method == http.MethodDelete: // as Google refuses a deletion
+				return answer(r, http.StatusForbidden, fmt.Sprintf(`{"error":{"code":403,"message":%q,"errors":[
+					{"domain":"global","reason":%q,"message":%q}]}}`, message, tt.reason, message)), nil
+			case tt.reason != "" && r.Method == http.MethodGet && retained[name] != "":
+				return answer(r, http.StatusOK, fmt.Sprintf(`{"name": %q, %s}`, name, retained[name])), nil
+			}
+			return send()
+		})
 		var held *objects.HeldError
 		switch {
 		case tt.want != "" && (!errors.As(err, &held) || held.Reason != tt.want):
@@ -288,7 +274,7 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 		p.Objects(t)); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
-	if err := deleteFirst(t, "posts/free", nil); err != nil {
+	if err := deleteFirst(t, p, "posts/free", nil); err != nil {
 		t.Error(err)
 	}
 	for _, name := range []string{"posts/event", "posts/temporary"} { // so that the project can be cleared
@@ -336,7 +322,7 @@ func TestDelete(t *testing.T) {
 	}
 	w := c.Writer(rate.NewLimiter(rate.Inf, 0))
 	for _, o := range all {
-		err := w.Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+		err := w.Delete(ctx, deletion(o))
 		if slices.Contains(oddNames, o.Name) && err != nil {
 			t.Errorf("%s: %v", o.Name, err)
 		}
@@ -344,73 +330,33 @@ func TestDelete(t *testing.T) {
 			t.Errorf("%s: %v, want ErrChanged", o.Name, err)
 		}
 	}
-	if diff := cmp.Diff([]string{"posts/relabelled", "posts/replaced"}, p.Objects(t)); diff != "" {
-		t.Errorf("left (-want +got):\n%s", diff)
-	}
+	same(t, "left", []string{"posts/relabelled", "posts/replaced"}, p.Objects(t))
 	if u := m.Usage(); u.StorageDeletes != int64(len(oddNames)) {
 		t.Errorf("usage %+v, want %d deletes", u, len(oddNames))
 	}
 }
 
-// lossy sends every first request to delete an object, and answers 503 to it; to those after it with the status again, if it is not 0.
-type lossy struct {
-	base  http.RoundTripper
-	seen  map[string]bool
-	again int
-}
-
-func (l lossy) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := l.base.RoundTrip(r)
-	if r.Method == http.MethodDelete && l.seen[r.URL.Path] && l.again != 0 {
-		resp.StatusCode, resp.Status, resp.Body = l.again, http.StatusText(l.again), http.NoBody
-	}
-	if r.Method == http.MethodDelete && !l.seen[r.URL.Path] {
-		l.seen[r.URL.Path] = true
-		resp.StatusCode, resp.Status = http.StatusServiceUnavailable, "503 Service Unavailable"
-	}
-	return resp, err
-}
-
+// TestDeleteWhoseAnswerIsLost: the first request arrives, and is answered 503. Whichever Google answers to a deletion that is
+// sent again, the object is deleted. Where that is denied, nothing says that the object stayed, so undo must not leave it out.
 func TestDeleteWhoseAnswerIsLost(t *testing.T) {
 	p := backendstest.Start(t)
-	for _, again := range []int{0, http.StatusPreconditionFailed} { // whichever Google answers to a deletion that is sent again
+	for _, again := range []int{0, http.StatusPreconditionFailed, http.StatusForbidden} {
 		p.Put(t, "posts/a", nil, []byte("x"))
-		ctx, c, _ := open(t, p, func(base http.RoundTripper) http.RoundTripper { return lossy{base, map[string]bool{}, again} })
-		o := list(ctx, t, c.Reader(), "posts/", "")[0]
-		err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx,
-			objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
-		if err != nil || len(p.Objects(t)) != 0 {
-			t.Errorf("%d: Delete = %v, left %v; want done", again, err, p.Objects(t))
+		deleted := false
+		err := deleteFirst(t, p, "posts/", func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			resp, err := send()
+			switch {
+			case err != nil:
+			case deleted && (again == http.StatusForbidden || again != 0 && r.Method == http.MethodDelete):
+				resp.StatusCode, resp.Status, resp.Body = again, http.StatusText(again), http.NoBody
+			case !deleted && r.Method == http.MethodDelete:
+				resp.StatusCode, resp.Status, deleted = http.StatusServiceUnavailable, "503 Service Unavailable", true
+			}
+			return resp, err
+		})
+		if unsure := again == http.StatusForbidden; (err != nil) != unsure || unsure && objects.Denied(err) || len(p.Objects(t)) != 0 {
+			t.Errorf("%d: Delete = %v, left %v; want done, or the error of the answer that was lost", again, err, p.Objects(t))
 		}
-	}
-}
-
-// denied answers 403 to everything once an object was deleted, of which it says 503.
-type denied struct {
-	base    http.RoundTripper
-	deleted *bool
-}
-
-func (d denied) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := d.base.RoundTrip(r)
-	switch {
-	case err == nil && *d.deleted:
-		resp.StatusCode, resp.Status, resp.Body = http.StatusForbidden, "403 Forbidden", http.NoBody
-	case err == nil && r.Method == http.MethodDelete:
-		resp.StatusCode, resp.Status, *d.deleted = http.StatusServiceUnavailable, "503 Service Unavailable", true
-	}
-	return resp, err
-}
-
-// TestDeniedAfterALostAnswer: nothing says that the object stayed, so undo must not leave it out.
-func TestDeniedAfterALostAnswer(t *testing.T) {
-	p := backendstest.Start(t)
-	p.Put(t, "posts/a", nil, []byte("x"))
-	ctx, c, _ := open(t, p, func(base http.RoundTripper) http.RoundTripper { return denied{base, new(bool)} })
-	o := list(ctx, t, c.Reader(), "posts/", "")[0]
-	err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
-	if err == nil || objects.Denied(err) {
-		t.Errorf("Delete = %v, want the error of the answer that was lost", err)
 	}
 }
 
@@ -418,15 +364,11 @@ func TestDeniedAfterALostAnswer(t *testing.T) {
 func TestAsleepBetweenDeletions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0
-		c, err := objects.Open(t.Context(), objects.Bucket{Name: "b", EmulatorHost: "nowhere"}, func(http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
+		_, c, _ := openBucket(t, objects.Bucket{Name: "b", EmulatorHost: "nowhere"},
+			func(r *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
 				sent++
-				return &http.Response{StatusCode: http.StatusServiceUnavailable, Body: http.NoBody, Request: r, Header: http.Header{}}, nil
+				return answer(r, http.StatusServiceUnavailable, ""), nil
 			})
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		w, began, late, unsure := c.Writer(rate.NewLimiter(rate.Inf, 0)), time.Now(), errors.New("too late"), false
 		w.InTime = func() error {
 			if time.Now().After(began) {
@@ -435,7 +377,7 @@ func TestAsleepBetweenDeletions(t *testing.T) {
 			return nil
 		}
 		w.Written = func(_ context.Context, _ objects.Deletion, lost bool) { unsure = lost }
-		err = w.Delete(t.Context(), objects.Deletion{Name: "a\x1b\u202e", Generation: 1})
+		err := w.Delete(t.Context(), objects.Deletion{Name: "a\x1b\u202e", Generation: 1})
 		if err == nil || !strings.HasPrefix(err.Error(), `delete object a\x1b\u202e: `) || errors.Is(err, late) || !unsure {
 			t.Errorf("%v, told as unsure: %t; want the answer of the request that was sent", err, unsure)
 		}
@@ -455,21 +397,16 @@ func TestDeletionsAreTold(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, c, _ := open(t, p, func(base http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			switch {
-			case r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "refused"):
-				return &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody, Request: r, Header: http.Header{}}, nil
-			case r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "lost"):
-				resp, err := base.RoundTrip(r)
-				if err != nil {
-					return nil, err
-				}
-				cancel() // or the request would be sent again
-				return nil, errors.Join(io.ErrUnexpectedEOF, resp.Body.Close())
-			}
-			return base.RoundTrip(r)
-		})
+	_, c, _ := open(t, p, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "refused") {
+			return answer(r, http.StatusForbidden, ""), nil
+		}
+		resp, err := send()
+		if err == nil && r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "lost") {
+			cancel() // or the request would be sent again
+			return nil, errors.Join(io.ErrUnexpectedEOF, resp.Body.Close())
+		}
+		return resp, err
 	})
 	all := list(ctx, t, c.Reader(), "posts/", "")
 	p.Put(t, "posts/changed", nil, []byte("y"))
@@ -484,11 +421,9 @@ func TestDeletionsAreTold(t *testing.T) {
 	for _, name := range []string{"posts/a", "posts/changed", "posts/refused", "posts/lost"} {
 		o := all[slices.IndexFunc(all, func(o objects.Object) bool { return o.Name == name })]
 		// What Delete returns is tested above; here, what it reports to Written.
-		_ = w.Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})
+		_ = w.Delete(ctx, deletion(o))
 	}
-	if diff := cmp.Diff(map[string]bool{"posts/a": false, "posts/lost": true}, told); diff != "" {
-		t.Errorf("told, and whether unsure (-want +got):\n%s", diff)
-	}
+	same(t, "told, and whether unsure", map[string]bool{"posts/a": false, "posts/lost": true}, told)
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

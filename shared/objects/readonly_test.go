@@ -9,19 +9,13 @@ import (
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
-// counted answers every request with 204.
-type counted struct{ sent int }
-
-// RoundTrip implements http.RoundTripper.
-func (c *counted) RoundTrip(*http.Request) (*http.Response, error) {
-	c.sent++
-	return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody}, nil
-}
-
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
-	base := &counted{}
-	client := http.Client{Transport: objects.ReadOnly(base)}
+	sent := 0
+	client := http.Client{Transport: objects.ReadOnly(roundTripper(func(r *http.Request) (*http.Response, error) {
+		sent++
+		return answer(r, http.StatusNoContent, ""), nil
+	}))}
 	for _, tt := range []struct {
 		method string
 		sent   bool
@@ -29,7 +23,7 @@ func TestReadOnly(t *testing.T) {
 		{http.MethodGet, true}, {http.MethodHead, true}, {http.MethodDelete, false}, {http.MethodPost, false},
 		{http.MethodPut, false}, {http.MethodPatch, false},
 	} {
-		base.sent = 0
+		sent = 0
 		var body io.Reader
 		if !tt.sent {
 			body = strings.NewReader("{}")
@@ -42,8 +36,8 @@ func TestReadOnly(t *testing.T) {
 		if err == nil {
 			_ = response.Body.Close()
 		}
-		if (err == nil) != tt.sent || (base.sent == 1) != tt.sent {
-			t.Errorf("%s: sent %d times, %v", tt.method, base.sent, err)
+		if (err == nil) != tt.sent || (sent == 1) != tt.sent {
+			t.Errorf("%s: sent %d times, %v", tt.method, sent, err)
 		}
 		if err != nil && !strings.Contains(err.Error(), "only reads") {
 			t.Errorf("%s: %v", tt.method, err)

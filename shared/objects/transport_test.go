@@ -3,21 +3,13 @@ package objects
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"runtime"
-	"runtime/debug"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"cloud.google.com/go/storage"
-	"google.golang.org/api/option"
 )
 
 type roundTripper func(*http.Request) *http.Response
@@ -109,80 +101,4 @@ func TestLargeAnswerThatIsCanceled(t *testing.T) {
 		}
 		underWay.Wait()
 	})
-}
-
-// BenchmarkLargestObjects lists objects with the longest names and all the metadata that Cloud Storage allows, and reports how much
-// memory that takes at most, all that the garbage collector has not collected included.
-func BenchmarkLargestObjects(b *testing.B) {
-	const pages = 100
-	metadata := map[string]string{"postId": strings.Repeat("p", 1500), "m": strings.Repeat("m", 6500)}
-	name := func(i int) string { return fmt.Sprintf("posts/%07d%s", i, strings.Repeat("n", 1011)) }
-	var names []string
-	for i := range pages * pageSize {
-		names = append(names, name(i))
-	}
-	saved := cutsOf(names)
-	answer := newFewLarge(roundTripper(func(r *http.Request) *http.Response {
-		q, from := r.URL.Query(), 0
-		if at := max(q.Get("startOffset"), q.Get("pageToken")); at != "" {
-			for from < len(names) && names[from] < at {
-				from++
-			}
-		}
-		body, done := io.Pipe()
-		go func() { // an item at a time, so that what is sent takes no memory
-			_, _ = io.WriteString(done, `{"kind":"storage#objects","items":[`)
-			n := from
-			for ; n < len(names) && n < from+pageSize && (q.Get("endOffset") == "" || names[n] < q.Get("endOffset")); n++ {
-				if n > from {
-					_, _ = io.WriteString(done, ",")
-				}
-				text, _ := json.Marshal(map[string]any{"name": name(n), "generation": "1", "metageneration": "1", "metadata": metadata})
-				_, _ = done.Write(text)
-			}
-			more := ""
-			if n == from+pageSize && n < len(names) {
-				more = `,"nextPageToken":"` + name(n) + `"`
-			}
-			_, _ = io.WriteString(done, "]"+more+"}")
-			_ = done.Close()
-		}()
-		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Request: r}
-	}))
-	client, err := storage.NewClient(b.Context(), option.WithHTTPClient(&http.Client{Transport: answer}))
-	if err != nil {
-		b.Fatal(err)
-	}
-	r := (&Client{storage: client, bucket: client.Bucket("b"), name: "b"}).Reader()
-	before := alive()
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(before) + 128<<20))
-	for b.Loop() {
-		most, given := uint64(0), 0
-		ended := make(chan bool)
-		var measured sync.WaitGroup
-		measured.Go(func() {
-			for {
-				select {
-				case <-ended:
-					return
-				case <-time.After(2 * time.Millisecond):
-					var m runtime.MemStats
-					runtime.ReadMemStats(&m)
-					most = max(most, m.HeapAlloc-uint64(before))
-				}
-			}
-		})
-		for page, err := range PagesOf(b.Context(), r, "posts/", Names{}, saved, func(o Object) kept { return kept{name: o.Name + o.Metadata["postId"]} }) {
-			if err != nil {
-				b.Fatal(err)
-			}
-			given += len(page)
-		}
-		close(ended)
-		measured.Wait()
-		b.ReportMetric(float64(most)/(1<<20), "MiB")
-		if given != len(names) {
-			b.Errorf("%d objects of %d", given, len(names))
-		}
-	}
 }

@@ -1,11 +1,14 @@
 package restore_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -42,8 +45,14 @@ func TestVersionedBucket(t *testing.T) {
 		before[name] = w.attrs(t, name)
 	}
 	report := w.run(t)
-	hooks := restore.Hooks{Transport: func(base http.RoundTripper) http.RoundTripper { return &losing{base: base, of: "/rewriteTo/"} }}
-	w.disturb(t, hooks)
+	var lost atomic.Bool
+	w.disturb(t, restore.Hooks{Transport: onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		answer, err := send()
+		if err == nil && strings.Contains(r.URL.Path, "/rewriteTo/") && lost.CompareAndSwap(false, true) {
+			return nil, errors.Join(syscall.ECONNRESET, answer.Body.Close())
+		}
+		return answer, err
+	})})
 	foretold, _ := w.undo(t, report.RunID, restore.Options{})
 	steps, why := w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "done", foretold, steps)
@@ -74,18 +83,14 @@ func TestObjectsThatCannotComeBack(t *testing.T) {
 		"Permission denied on Cloud KMS key":                            {http.StatusForbidden, false},
 		"you do not have storage.objects.restore access":                {http.StatusForbidden, true},
 	} {
-		w := newWorld(t)
-		report := w.run(t)
-		hooks := restore.Hooks{Transport: func(base http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
-				if !strings.Contains(r.URL.Path, "/orphan/restore") {
-					return base.RoundTrip(r)
-				}
-				return &http.Response{StatusCode: tt.code, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
-					Body: io.NopCloser(strings.NewReader(fmt.Sprintf(`{"error": {"code": %d, "message": %q}}`, tt.code, message)))}, nil
-			})
-		}}
-		w.disturb(t, hooks)
+		w, report := newRun(t)
+		w.disturb(t, restore.Hooks{Transport: onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			if !strings.Contains(r.URL.Path, "/orphan/restore") {
+				return send()
+			}
+			return &http.Response{StatusCode: tt.code, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: io.NopCloser(strings.NewReader(fmt.Sprintf(`{"error": {"code": %d, "message": %q}}`, tt.code, message)))}, nil
+		})})
 		if tt.fails {
 			err := w.tried(t, report.RunID, apply)
 			if err == nil || !strings.Contains(err.Error(), message) {
@@ -106,6 +111,17 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// onStorage puts something between a client and Cloud Storage: send sends a request.
+func onStorage(
+	disturb func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error),
+) func(http.RoundTripper) http.RoundTripper {
+	return func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			return disturb(r, func() (*http.Response, error) { return base.RoundTrip(r) })
+		})
+	}
+}
 
 const filesComeBack = "files come back with the bucket's default access, not with access lists of their own"
 

@@ -16,8 +16,7 @@ import (
 func TestOperatorsClockIsOff(t *testing.T) {
 	for name, off := range map[string]time.Duration{"slow": -3 * time.Minute, "fast": 3 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			rep := w.run(t)
+			w, rep := newRun(t)
 			w.restorer.Clock = func() time.Time { return time.Now().Add(off) }
 			for _, apply := range []bool{false, true} {
 				w.lease(t, "testJob-other", time.Minute)
@@ -31,18 +30,14 @@ func TestOperatorsClockIsOff(t *testing.T) {
 			var once sync.Once
 			err := w.restorer.Undo(t.Context(), rep.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
 				once.Do(func() {
-					if got := w.Run(t, ""); got.Status != report.Skipped {
-						t.Errorf("a run meanwhile: %s, want skipped", got.Status)
-					}
+					enginetest.Want(t, "a run meanwhile", report.Skipped, w.Run(t, "").Status)
 				})
 				return nil
 			})
 			if err != nil {
 				t.Errorf("after a run has ended: %v", err)
 			}
-			if n := len(w.Documents(t, "drafts")); n != 3 {
-				t.Errorf("%d drafts are back", n)
-			}
+			enginetest.Want(t, "drafts that are back", 3, len(w.Documents(t, "drafts")))
 		})
 	}
 }

@@ -27,8 +27,7 @@ import (
 // TestHeld: the job does nothing until it is resumed, nor does a job that only its record tells of, nor one of a name that nobody
 // knew. Then all is deleted again.
 func TestHeld(t *testing.T) {
-	w := newWorld(t)
-	rep := w.run(t)
+	w, rep := newRun(t)
 	w.Set(t, "cleanupJobs/elsewhere", map[string]any{})
 	w.undo(t, rep.RunID, restore.Options{Apply: true, By: "ann"})
 	held, kept := said(t, w.restorer)
@@ -51,16 +50,13 @@ func TestHeld(t *testing.T) {
 	enginetest.Want(t, "users and drafts", 6, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts")))
 	w.resume(t)
 	w.run(t)
-	if left := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t)); left != 0 {
-		t.Errorf("%d things are left", left)
-	}
+	enginetest.Want(t, "things left", 0, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts"))+len(w.Objects(t)))
 }
 
 // TestNothingCameBack: an undo that brings nothing back lets go what it held, and nobody else's hold. So does one of a part
 // with what did not come back.
 func TestNothingCameBack(t *testing.T) {
-	w := newWorld(t)
-	rep := w.run(t)
+	w, rep := newRun(t)
 	w.undo(t, rep.RunID, apply)
 	w.resume(t)
 	w.undo(t, rep.RunID, apply)
@@ -109,8 +105,7 @@ func TestTooManyToKeep(t *testing.T) {
 
 // TestResumedMeanwhile: whoever resumes a job while what it deleted comes back has it run after that.
 func TestResumedMeanwhile(t *testing.T) {
-	w := newWorld(t)
-	rep := w.run(t)
+	w, rep := newRun(t)
 	resumed := false
 	err := w.restorer.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error {
 		if resumed {
@@ -133,8 +128,7 @@ func TestResumedMeanwhile(t *testing.T) {
 
 // TestRecordThatNobodyCanRead: an undo that cannot hold a job brings nothing back, says what to do, and lets the others go on.
 func TestRecordThatNobodyCanRead(t *testing.T) {
-	w := newWorld(t)
-	rep := w.run(t)
+	w, rep := newRun(t)
 	w.Set(t, "cleanupJobs/zebra", map[string]any{"held": "yes"})
 	err := w.tried(t, rep.RunID, apply)
 	if err == nil || !strings.Contains(err.Error(), "the field held of cleanupJobs/zebra is not one that this program wrote: delete that field") {
@@ -153,8 +147,7 @@ func TestKilledUndo(t *testing.T) {
 	ended := false
 	for n := int32(1); !ended; n++ {
 		for _, after := range []bool{false, true} {
-			w := newWorld(t)
-			rep := w.run(t)
+			w, rep := newRun(t)
 			const todos = "cleanupJobs/testJob/cleanupTodo"
 			w.Set(t, todos+"/"+rep.RunID+"-000099", map[string]any{"run": rep.RunID})
 			w.Set(t, "cleanupJobs/elsewhere", map[string]any{})
@@ -223,14 +216,12 @@ func (w world) dying(t *testing.T, dead *atomic.Bool, disturb func(request any, 
 			}
 			return nil
 		})...),
-		Transport: func(base http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(r *http.Request) (*http.Response, error) {
-				if dead.Load() {
-					return nil, errDead
-				}
-				return base.RoundTrip(r)
-			})
-		},
+		Transport: onStorage(func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			if dead.Load() {
+				return nil, errDead
+			}
+			return send()
+		}),
 	}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
 	p.Jobs = w.restorer.Jobs
 	return p

@@ -18,8 +18,7 @@ import (
 // TestTwoUndosOfARun: of two processes, one is refused: what it did not bring back itself it would take for what is not back, and
 // release it. One that was killed is waited for, and it is said until when.
 func TestTwoUndosOfARun(t *testing.T) {
-	w := newWorld(t)
-	rep := w.run(t)
+	w, rep := newRun(t)
 	w.lease(t, undo.HolderPrefix+rep.RunID, time.Minute)
 	until := w.Clock().Add(time.Minute).UTC().Format("T15:04")
 	if err := w.tried(t, rep.RunID, apply); !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), until) {
@@ -39,16 +38,13 @@ func TestTwoUndosOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if next := w.Run(t, ""); next.Status != report.Skipped {
-		t.Errorf("the next run: %s, %v", next.Status, next.Actions)
-	}
+	enginetest.Want(t, "the next run", report.Skipped, w.Run(t, "").Status)
 }
 
 // TestOtherDatabases: files and accounts are those of all of a project's databases, whose jobs are held for them too, or keep
 // them. None of these may be under way.
 func TestOtherDatabases(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	other := enginetest.OpenRestorer(t, restore.Hooks{}, func(name string) string {
 		if name == "FIRESTORE_DATABASE" {
 			return "other"
@@ -86,8 +82,7 @@ func TestOtherDatabases(t *testing.T) {
 
 // TestCallThatEndsMeanwhile: what a run's last call still wrote before the undo had the lease comes back too.
 func TestCallThatEndsMeanwhile(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	var once sync.Once
 	w.restorer.Clock = func() time.Time { // which is first asked right before the lease is taken
 		once.Do(func() {

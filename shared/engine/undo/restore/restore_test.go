@@ -169,6 +169,13 @@ func (w world) run(t *testing.T) *report.Report {
 	return rep
 }
 
+// newRun returns a project in which the job has run.
+func newRun(t *testing.T) (world, *report.Report) {
+	t.Helper()
+	w := newWorld(t)
+	return w, w.run(t)
+}
+
 // resume lets the job and those that are new run again.
 func (w world) resume(t *testing.T) {
 	t.Helper()
@@ -214,16 +221,11 @@ func (w world) keeps(t *testing.T, want ...string) {
 // TestConflicts: what somebody has done since stays as it is and is said, and with a document what was deleted with it; the
 // rest comes back.
 func TestConflicts(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	ctx := t.Context()
 	w.Set(t, "users/u0", map[string]any{"name": "new"})
-	if _, err := w.Firestore(t).Doc("friends/u0").Update(ctx, update("count", 7)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Firestore(t).Doc("friends/u1").Update(ctx, update("other", "y")); err != nil {
-		t.Fatal(err)
-	}
+	w.update(t, "friends/u0", "count", 7)
+	w.update(t, "friends/u1", "other", "y")
 	w.Set(t, "gone/u0", map[string]any{"n": 2})
 	w.Put(t, "users/u0/a.png", nil, []byte("new"))
 	if _, err := w.Auth(t).CreateUser(ctx, new(auth.UserToCreate).UID("u0").Email("new@example.com")); err != nil {
@@ -278,27 +280,10 @@ func TestNumberedIDs(t *testing.T) {
 	}
 }
 
-// losing loses the answer of the first call to restore an object.
-type losing struct {
-	base http.RoundTripper
-	of   string // in its path
-	lost atomic.Bool
-}
-
-// RoundTrip implements http.RoundTripper.
-func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := l.base.RoundTrip(r)
-	if err == nil && strings.Contains(r.URL.Path, l.of) && l.lost.CompareAndSwap(false, true) {
-		return nil, errors.Join(syscall.ECONNRESET, answer.Body.Close())
-	}
-	return answer, err
-}
-
 // TestUndoneByOneThatWasKilled: what an undo has brought back that ended before it noted that, or with an error, is noted when
 // it is done again; once it is, nothing more is.
 func TestUndoneByOneThatWasKilled(t *testing.T) {
-	w := newWorld(t)
-	rep := w.run(t)
+	w, rep := newRun(t)
 	noted := func() *report.Undone {
 		got, err := report.Of(documents.Document{Path: "cleanupRuns/" + rep.RunID, Data: w.Documents(t, "cleanupRuns")[rep.RunID]})
 		if err != nil {
@@ -320,9 +305,7 @@ func TestUndoneByOneThatWasKilled(t *testing.T) {
 	if got := noted(); got == nil || got.Partial {
 		t.Errorf("done again: %+v", got)
 	}
-	if _, err := w.Firestore(t).Doc("cleanupRuns/"+rep.RunID).Update(t.Context(), update("undone", firestore.Delete)); err != nil {
-		t.Fatal(err)
-	}
+	w.update(t, "cleanupRuns/"+rep.RunID, "undone", firestore.Delete)
 	w.undo(t, rep.RunID, all)
 	first := noted()
 	if first == nil || first.Partial || first.Things == 0 {
@@ -335,8 +318,7 @@ func TestUndoneByOneThatWasKilled(t *testing.T) {
 // TestOnly takes back an item that is named whole, and something of an item by itself. The job goes on, and keeps these and
 // nothing else.
 func TestOnly(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	u2 := "gs://" + w.Bucket + "/users/u2/a.png"
 	steps, _ := w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"users/u1", u2}})
 	enginetest.Want(t, "steps", map[undo.Step][]string{
@@ -369,9 +351,7 @@ func TestOnlyAFolder(t *testing.T) {
 	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{folder + "u2/"}})
 	all := []string{"users/u1/b/c.png", "users/u1/b/d.png", "users/u2/a.png"}
 	enginetest.Want(t, "objects", all, w.Objects(t))
-	if next := w.run(t); len(next.Actions) != 0 {
-		t.Errorf("%v", next.Actions)
-	}
+	enginetest.Want(t, "actions of the next run", 0, len(w.run(t).Actions))
 	enginetest.Want(t, "objects", all, w.Objects(t))
 	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{"gs://" + w.Bucket + "/"}}) // with what was deleted by itself
 	enginetest.Want(t, "objects of the bucket", []string{"orphan", "users/u0/a.png", "users/u1/a.png", "users/u1/b/c.png", "users/u1/b/d.png",
@@ -407,8 +387,7 @@ func TestLeaseLost(t *testing.T) {
 		"a run is at work": {func(t *testing.T, w world) { w.lease(t, "testJob-other", time.Hour) }, restore.ErrUnderWay},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			report := w.run(t)
+			w, report := newRun(t)
 			now, late := time.Now(), atomic.Int64{}
 			w.Clock = func() time.Time { return now.Add(time.Duration(late.Load())) }
 			told := 0
@@ -451,9 +430,7 @@ func TestTooLargeToComeBack(t *testing.T) {
 		w := newWorld(t)
 		w.Set(t, "friends/u1", map[string]any{"friend": strings.Repeat("x", 600<<10), "other": "x"})
 		report := w.run(t)
-		if _, err := w.Firestore(t).Doc("friends/u1").Update(t.Context(), update("more", strings.Repeat("x", 600<<10))); err != nil {
-			t.Fatal(err)
-		}
+		w.update(t, "friends/u1", "more", strings.Repeat("x", 600<<10))
 		w.disturb(t, before(func(r *firestorepb.CommitRequest) error {
 			large := func(w *firestorepb.Write) bool { return strings.HasSuffix(w.GetUpdate().GetName(), "/friends/u1") }
 			if whole && slices.ContainsFunc(r.GetWrites(), large) {
@@ -496,9 +473,7 @@ func TestManyAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for target, times := range told {
-		if times != 1 {
-			t.Errorf("%s is told %d times", target, times)
-		}
+		enginetest.Want(t, target+" is told", 1, times)
 	}
 	enginetest.Want(t, "objects", objects, w.Objects(t))
 	enginetest.Want(t, "drafts", 5*n+3, len(w.Documents(t, "drafts")))
@@ -551,22 +526,20 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 			}
 		}
 	}
-	w.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-other", time.Now().Add(time.Minute)))
+	w.lease(t, "testJob-other", time.Minute)
 	for _, apply := range []bool{false, true} {
-		if err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: apply}, nil); !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "testJob-other") {
+		err := w.tried(t, report.RunID, restore.Options{Apply: apply})
+		if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "testJob-other") {
 			t.Errorf("under way: %v", err)
 		}
 	}
-	if left := len(w.Documents(t, "users")); left != 0 {
-		t.Errorf("%d users are back", left)
-	}
+	enginetest.Want(t, "users that are back", 0, len(w.Documents(t, "users")))
 }
 
 // TestUnfinished: what a run that was killed has left to do is not done any more once the run is taken back. A part of it
 // cannot be taken back before the rest is done.
 func TestUnfinished(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	entry := "cleanupJobs/testJob/cleanupTodo/" + report.RunID + "-000099"
 	w.Set(t, entry, map[string]any{"run": report.RunID})
 	other := "cleanupJobs/testJob/cleanupTodo/another-000001"
@@ -582,8 +555,7 @@ func TestUnfinished(t *testing.T) {
 // TestLeftToDo: an undo that ends before anything comes back leaves the run what it has to do; one that ends later says that it
 // is not done any more.
 func TestLeftToDo(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	w.Set(t, "cleanupJobs/testJob/cleanupTodo/"+report.RunID+"-000099", map[string]any{"run": report.RunID})
 	todos := func() int { return len(w.Documents(t, "cleanupJobs/testJob/cleanupTodo")) }
 	begins := w
@@ -611,8 +583,7 @@ func TestLeftToDo(t *testing.T) {
 // TestAnotherBucket: in a bucket that the run did not work on, its files would be lost, or what somebody else deleted would
 // come back.
 func TestAnotherBucket(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	other := w.restorer
 	other.Config.Bucket = "other"
 	refused := func(what string) {
@@ -634,8 +605,7 @@ func TestAnotherBucket(t *testing.T) {
 
 // TestAnotherJobIsUnderWay: it might delete what comes back, for it began before it could know. One that begins later knows.
 func TestAnotherJobIsUnderWay(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("otherJob-1", time.Now().Add(time.Minute)))
 	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, nil)
 	if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "firesweep hold otherJob --stop") || len(w.Documents(t, "users")) != 0 {
@@ -657,9 +627,7 @@ func TestRacedThingsStayAsTheyAre(t *testing.T) {
 	if report.Actions["delete object"].Changed != 1 || report.Actions["delete drafts"].Changed != 1 {
 		t.Fatalf("%v", report.Actions)
 	}
-	if err := w.Storage(t).Bucket(w.Bucket).Object("orphan").Delete(t.Context()); err != nil { // by its owner
-		t.Fatal(err)
-	}
+	w.deleteObject(t, "orphan")
 	steps, _ := w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "contains", false, slices.Contains(w.Objects(t), "orphan"))
 	if len(steps[undo.Conflict]) > 0 {
@@ -686,9 +654,8 @@ func TestObjectsThatTheRunLeft(t *testing.T) {
 				},
 			}))
 		}
-		orphan := w.Storage(t).Bucket(w.Bucket).Object("orphan")
 		hold := func(on bool) {
-			if _, err := orphan.Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: on}); err != nil {
+			if _, err := w.Storage(t).Bucket(w.Bucket).Object("orphan").Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: on}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -696,9 +663,7 @@ func TestObjectsThatTheRunLeft(t *testing.T) {
 		rep := w.Run(t, "")
 		enginetest.Want(t, "status", want, rep.Status)
 		hold(false)
-		if err := orphan.Delete(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.deleteObject(t, "orphan")
 		steps, _ := w.undo(t, rep.RunID, apply)
 		enginetest.Want(t, string(want)+", steps", map[undo.Step][]string{}, steps)
 	}
@@ -714,27 +679,16 @@ func (w world) log(t *testing.T, runID, name string, at time.Time, records ...un
 	w.Set(t, runlog.DoneOf(runID)+"/"+name+"-00", map[string]any{"data": packed[0], "parts": 1, "records": len(records), "at": at})
 }
 
-// stayed notes in an entry of the log of a run that its first object or account stayed.
-func (w world) stayed(t *testing.T, runID, name string) {
-	t.Helper()
-	if _, err := w.Firestore(t).Doc(runlog.DoneOf(runID)+"/"+name+"-00").Update(t.Context(), []firestore.Update{{Path: "stayed", Value: []int{2}}}); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestStayed: what an entry says to have stayed does not come back if its owner deleted it later; it does if another entry says
 // that it was deleted. So do what was left to do and what a pass proposes anew, in either order.
 func TestStayed(t *testing.T) {
 	for _, which := range []string{"neither", "first", "second", "both"} {
-		w := newWorld(t)
-		report := w.run(t)
+		w, report := newRun(t)
 		passes := job
 		passes.Reach.Account = true
 		w.restorer.Jobs = map[string]cleanup.Job{job.Name: passes}
 		generation := w.Put(t, "users/z/a.png", nil, []byte("z")).Generation
-		if err := w.Storage(t).Bucket(w.Bucket).Object("users/z/a.png").Delete(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.deleteObject(t, "users/z/a.png")
 		file := undo.Record{Of: 1, Object: &undo.Object{Name: "users/z/a.png", Generation: generation}}
 		account := undo.Record{Of: 1, Account: &undo.Account{UID: "z", Data: `{"uid":"z"}`}}
 		at := time.Now().Add(-time.Hour)
@@ -742,18 +696,15 @@ func TestStayed(t *testing.T) {
 			first, second := fmt.Sprintf("aa.00000%d", i), fmt.Sprintf("aa.00001%d", i)
 			w.log(t, report.RunID, first, at, undo.Record{Item: "users/z"}, record)
 			w.log(t, report.RunID, second, at.Add(time.Minute), undo.Record{Item: "account z"}, record)
-			if which == "first" || which == "both" {
-				w.stayed(t, report.RunID, first)
-			}
-			if which == "second" || which == "both" {
-				w.stayed(t, report.RunID, second)
+			for entry, stayed := range map[string]bool{first: which == "first" || which == "both", second: which == "second" || which == "both"} {
+				if stayed {
+					w.update(t, runlog.DoneOf(report.RunID)+"/"+entry+"-00", "stayed", []int{2})
+				}
 			}
 		}
 		steps, why := w.undo(t, report.RunID, apply)
 		for _, target := range []string{"gs://bucket/users/z/a.png", "account z"} {
-			if back := slices.Contains(steps[undo.Recreate], target); back != (which != "both") {
-				t.Errorf("%s stayed: %s is back: %t; %v", which, target, back, why)
-			}
+			enginetest.Want(t, fmt.Sprint(which, " stayed, ", target, " is back: ", why), which != "both", slices.Contains(steps[undo.Recreate], target))
 		}
 	}
 }
@@ -788,15 +739,26 @@ func TestDeletedByTwoRules(t *testing.T) {
 	}
 }
 
-func update(field string, value any) []firestore.Update {
-	return []firestore.Update{{Path: field, Value: value}}
+// update writes a field of a document.
+func (w world) update(t *testing.T, path, field string, value any) {
+	t.Helper()
+	if _, err := w.Firestore(t).Doc(path).Update(t.Context(), []firestore.Update{{Path: field, Value: value}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deleteObject deletes an object as its owner does.
+func (w world) deleteObject(t *testing.T, name string) {
+	t.Helper()
+	if err := w.Storage(t).Bucket(w.Bucket).Object(name).Delete(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestOrderOfTheLog: records are taken back from the last to the first, by when each was written. That an entry is changed
 // later, as by a move to another database, changes nothing.
 func TestOrderOfTheLog(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	count := func(n int64) undo.Fields {
 		return undo.Fields{"count": {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: n}}}
 	}
@@ -835,8 +797,7 @@ func TestForgedRecords(t *testing.T) {
 		"gs://bucket/users/a.png":                   {Object: &undo.Object{Name: "users/a.png", Generation: 1}},
 		"gs://bucket/usersx/a/b.png":                {Object: &undo.Object{Name: "usersx/a/b.png", Generation: 1}},
 	}
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	strict := job
 	strict.Reach.Objects = []cleanup.Files{{Folder: "orp"}}
 	w.restorer.Jobs = map[string]cleanup.Job{job.Name: strict}
@@ -892,8 +853,7 @@ func TestForgedAccounts(t *testing.T) {
 		"users/x7":   {Account: &undo.Account{UID: "x7", Data: `nothing that can be read`}},
 		"":           {Account: &undo.Account{UID: "x8", Data: `{"uid":"x8",` + boss}},
 	}
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	var records []undo.Record
 	var want []string
 	for item, r := range forged {
@@ -948,8 +908,7 @@ func TestForgedAccounts(t *testing.T) {
 // TestDamagedLog: an entry that somebody damaged or added ends an undo before it changes anything, for nobody knows what it
 // told. The error names it; without it, the rest comes back.
 func TestDamagedLog(t *testing.T) {
-	w := newWorld(t)
-	report := w.run(t)
+	w, report := newRun(t)
 	log := runlog.DoneOf(report.RunID)
 	packed, err := runlog.Pack([]undo.Record{{Item: "users/u0"}})
 	if err != nil {
@@ -975,9 +934,7 @@ func TestDamagedLog(t *testing.T) {
 		if held, _ := said(t, w.restorer); held != nil {
 			t.Errorf("held: %v", held)
 		}
-		if _, err := w.Firestore(t).Doc(log + "/" + name).Delete(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.Delete(t, log+"/"+name)
 	}
 	steps, _ := w.undo(t, report.RunID, apply)
 	if back := len(steps[undo.Recreate]); back != 13 { // documents, files and accounts
@@ -1029,18 +986,16 @@ func TestWhatTheRunMayNotDelete(t *testing.T) {
 				}
 				return status.Error(codes.PermissionDenied, "no")
 			}))
-			w.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-				return roundTripper(func(r *http.Request) (*http.Response, error) {
-					switch {
-					case r.Method != http.MethodDelete || !strings.HasSuffix(r.URL.Path, "/orphan"):
-						return base.RoundTrip(r)
-					case lost && deleted.Add(1) == 1:
-						answer, err := base.RoundTrip(r)
-						return nil, errors.Join(syscall.ECONNRESET, err, answer.Body.Close())
-					}
-					return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: http.NoBody}, nil
-				})
-			}
+			w.Hooks.Transport = onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+				switch {
+				case r.Method != http.MethodDelete || !strings.HasSuffix(r.URL.Path, "/orphan"):
+					return send()
+				case lost && deleted.Add(1) == 1:
+					answer, err := send()
+					return nil, errors.Join(syscall.ECONNRESET, err, answer.Body.Close())
+				}
+				return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: http.NoBody}, nil
+			})
 			rep := w.Run(t, "")
 			enginetest.Want(t, "status", map[bool]report.Status{false: report.Failed, true: report.Completed}[lost], rep.Status)
 			drafts := slices.Sorted(maps.Keys(w.Documents(t, "drafts")))
@@ -1048,9 +1003,7 @@ func TestWhatTheRunMayNotDelete(t *testing.T) {
 				w.Delete(t, "drafts/"+id)
 			}
 			if slices.Contains(w.Objects(t), "orphan") {
-				if err := w.Storage(t).Bucket(w.Bucket).Object("orphan").Delete(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				w.deleteObject(t, "orphan")
 			}
 			w.undo(t, rep.RunID, apply)
 			enginetest.Want(t, "drafts", 3-len(drafts), len(w.Documents(t, "drafts")))

@@ -84,9 +84,7 @@ func TestWholeOrNotAtAll(t *testing.T) {
 			if slices.Contains(w.Accounts(t), "u1") || len(w.Documents(t, "users/u2/notes")) != 10 || len(w.Documents(t, "users")) < 2 {
 				t.Errorf("accounts %v, notes of u2: %v", w.Accounts(t), w.IDs(t, "users/u2/notes"))
 			}
-			if n := len(steps[undo.Conflict]); n != 1+10+4 {
-				t.Errorf("%d conflicts: %v", n, steps[undo.Conflict])
-			}
+			enginetest.Want(t, "conflicts", 1+10+4, len(steps[undo.Conflict]))
 			for target, why := range why {
 				if strings.HasPrefix(why, "somebody") != (target == edited) || target != edited && !strings.Contains(why, "only together with "+edited) {
 					t.Errorf("%s: %q", target, why)
@@ -98,8 +96,7 @@ func TestWholeOrNotAtAll(t *testing.T) {
 
 // TestTriedAgain: what Firestore does not take at once, by itself or with others, comes back with the next attempt.
 func TestTriedAgain(t *testing.T) {
-	w := newWorld(t)
-	rep := w.run(t)
+	w, rep := newRun(t)
 	foretold, _ := w.undo(t, rep.RunID, restore.Options{})
 	var refused atomic.Int32
 	w.disturb(t, before(func(commit *firestorepb.CommitRequest) error {
@@ -120,8 +117,7 @@ func TestTriedAgain(t *testing.T) {
 func TestLargeDocuments(t *testing.T) {
 	const n, size = 12, 1_000_000
 	for _, of := range []int{0, 1} { // each an item, or all of one
-		w := newWorld(t)
-		rep := w.run(t)
+		w, rep := newRun(t)
 		records := []undo.Record{{Item: "drafts/l00"}}
 		for i := range n {
 			text := strings.Repeat(string(rune('a'+i)), size)
@@ -142,9 +138,7 @@ func TestLargeDocuments(t *testing.T) {
 		if got := largest.Load(); got < 2*size || got > 4<<20 {
 			t.Errorf("the largest commit has %d bytes", got)
 		}
-		if text, _ := w.Documents(t, "drafts")["l11"]["text"].(string); text != strings.Repeat("l", size) {
-			t.Errorf("l11 holds %d bytes", len(text))
-		}
+		enginetest.Want(t, "l11", any(strings.Repeat("l", size)), w.Documents(t, "drafts")["l11"]["text"])
 	}
 }
 
