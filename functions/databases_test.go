@@ -48,9 +48,7 @@ func TestTwoDatabasesSideBySide(t *testing.T) {
 		var got []string
 		for _, collection := range []string{"members", "members_products", "cleanupJobs"} {
 			documents, err := databases[name].Collection(collection).Documents(t.Context()).GetAll()
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			for _, d := range documents {
 				line := collection + "/" + d.Ref.ID
 				if status, ok := d.Data()["status"].(string); ok {

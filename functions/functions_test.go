@@ -15,9 +15,7 @@ import (
 func TestEveryFolderIsListedAndBundled(t *testing.T) {
 	bundle := read(t, "../bundle.go")
 	folders, err := filepath.Glob("*/rules.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	names := map[string][]string{} // by package
 	for _, e := range functions.All() {
 		if e.Rule != nil {

@@ -12,12 +12,18 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-func read(t *testing.T, path string) string {
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
 	t.Helper()
-	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	ok(t, err)
 	return string(text)
 }
 
@@ -25,9 +31,7 @@ func read(t *testing.T, path string) string {
 func upstream(t *testing.T) []manifest.Entry {
 	t.Helper()
 	list, err := functions.With(manifest.File{Name: "none", Text: []byte("{}")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return list.All
 }
 

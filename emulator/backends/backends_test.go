@@ -23,9 +23,7 @@ func embeddedIn(b *Backends) embedded {
 
 func TestStartAndClose(t *testing.T) {
 	b, err := Start(context.Background(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	environment := b.Environment()
 	for key, want := range map[string]string{
 		FirestoreHost: "127.0.0.1:", StorageHost: "http://127.0.0.1:", FirebaseStorageHost: "127.0.0.1:",
@@ -49,9 +47,7 @@ func TestStartAndClose(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		ok(t, b.Close())
 	}
 	<-b.Done()
 	if err := b.Err(); err != nil {
@@ -62,9 +58,7 @@ func TestStartAndClose(t *testing.T) {
 	}
 	// The ports themselves may be somebody else's by now.
 	for key, connection := range connections {
-		if err := connection.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, connection.SetDeadline(time.Now().Add(time.Minute)))
 		_, err := io.Copy(io.Discard, connection)
 		var timeout net.Error
 		if errors.As(err, &timeout) && timeout.Timeout() {
@@ -77,12 +71,8 @@ func TestStartAndClose(t *testing.T) {
 func TestDeathOfJavaIsNoticed(t *testing.T) {
 	javaAnswersAsFirestore(t, "")
 	b, err := Start(context.Background(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(b.firestore.process.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
+	ok(t, syscall.Kill(b.firestore.process.PID, syscall.SIGKILL))
 	<-b.Done()
 	if err := b.Err(); err == nil || !strings.Contains(err.Error(), "Firestore emulator died") {
 		t.Errorf("error %v", err)
@@ -113,18 +103,14 @@ func TestMissingUsesWhatIsThere(t *testing.T) {
 			t.Setenv(TasksHost, "127.0.0.1:4")
 			t.Setenv(test.key, test.value)
 			b, err := Start(context.Background(), Options{Missing: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			want := map[string]string{
 				FirestoreHost: "127.0.0.1:1", AuthHost: "127.0.0.1:2", TasksHost: "127.0.0.1:4",
 				StorageHost: "http://127.0.0.1:3", FirebaseStorageHost: "127.0.0.1:3",
 			}
 			same(t, "environment", want, b.Environment())
 			same(t, "started", embedded{}, embeddedIn(b))
-			if err := b.Close(); err != nil {
-				t.Error(err)
-			}
+			ok(t, b.Close())
 		})
 	}
 }
@@ -135,14 +121,8 @@ func withoutFirestore(t *testing.T) *Backends {
 	clearEnvironment(t)
 	t.Setenv(FirestoreHost, "127.0.0.1:1")
 	b, err := Start(context.Background(), Options{Missing: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	ok(t, err)
+	t.Cleanup(func() { ok(t, b.Close()) })
 	for key, value := range b.Environment() {
 		t.Setenv(key, value)
 	}
@@ -185,21 +165,23 @@ func TestInvalidPagesOfUsers(t *testing.T) {
 func call(t *testing.T, method, url, body string, change ...func(*http.Request)) (status int, text string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	for _, f := range change {
 		f(request)
 	}
 	response, err := http.DefaultClient.Do(request)
+	ok(t, err)
+	answer, err := io.ReadAll(response.Body)
+	ok(t, errors.Join(err, response.Body.Close()))
+	return response.StatusCode, string(answer)
+}
+
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := io.ReadAll(response.Body)
-	if err := errors.Join(err, response.Body.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return response.StatusCode, string(answer)
 }
 
 // same compares what is there with what is wanted.

@@ -44,9 +44,7 @@ func TestDownload(t *testing.T) {
 			folder := filepath.Join(t.TempDir(), "new", "folder")
 			d := download{url: server.URL, name: "x.jar", bytes: int64(len(content)), sha256: hex.EncodeToString(sum[:])}
 			if test.name == "another in the cache" { // of the right size
-				if err := os.WriteFile(touch(t, folder, d.name), []byte("the emulatoR"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				ok(t, os.WriteFile(touch(t, folder, d.name), []byte("the emulatoR"), 0o600))
 			}
 			var told bytes.Buffer
 			path, err := d.fetch(context.Background(), folder, &told)
@@ -55,9 +53,7 @@ func TestDownload(t *testing.T) {
 			}
 			switch {
 			case test.want == "":
-				if err != nil {
-					t.Fatal(err)
-				}
+				ok(t, err)
 				if got, err := os.ReadFile(path); err != nil || string(got) != content {
 					t.Errorf("file %q, %v", got, err)
 				}
@@ -75,9 +71,7 @@ func TestDownload(t *testing.T) {
 				}
 			}
 			left, err := filepath.Glob(filepath.Join(folder, "*"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			if want := map[bool]int{true: 1, false: 0}[test.want == ""]; len(left) != want {
 				t.Errorf("the folder holds %v", left)
 			}
@@ -90,9 +84,7 @@ func TestTheCLIsEmulatorIsChecked(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("FIREBASE_EMULATORS_PATH", folder)
 	t.Setenv(jarVariable, "")
-	if err := os.WriteFile(filepath.Join(folder, firestoreDownload.name), []byte("another"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(filepath.Join(folder, firestoreDownload.name), []byte("another"), 0o600))
 	if _, err := findFirestoreJar(context.Background(), io.Discard); err == nil ||
 		!strings.Contains(err.Error(), "delete it") {
 		t.Errorf("%v", err)

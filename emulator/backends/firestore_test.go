@@ -20,12 +20,8 @@ import (
 func touch(t *testing.T, parts ...string) string {
 	t.Helper()
 	path := filepath.Join(parts...)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	ok(t, os.WriteFile(path, nil, 0o600))
 	return path
 }
 
@@ -46,16 +42,10 @@ func TestFindFirestoreJar(t *testing.T) {
 	// From the last place to the first.
 	onPath := touch(t, sdk, gcloudJar)
 	gcloud := touch(t, sdk, "bin", "gcloud")
-	if err := os.Chmod(gcloud, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(gcloud, filepath.Join(bin, "gcloud")); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.Chmod(gcloud, 0o755))
+	ok(t, os.Symlink(gcloud, filepath.Join(bin, "gcloud")))
 	resolved, err := filepath.EvalSymlinks(onPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	expect(resolved)
 	root := t.TempDir()
 	t.Setenv("CLOUDSDK_ROOT_DIR", root)
@@ -95,12 +85,8 @@ func fakeJava(t *testing.T, script string) {
 	t.Helper()
 	home := t.TempDir()
 	java := touch(t, home, "bin", "java")
-	if err := os.WriteFile(java, []byte("#!/bin/sh\n"+script), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(java, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(java, []byte("#!/bin/sh\n"+script), 0o600))
+	ok(t, os.Chmod(java, 0o755))
 	t.Setenv("JAVA_HOME", home)
 	t.Setenv("FIRESTORE_EMULATOR_BINARY_PATH", touch(t, home, "emulator.jar"))
 }
@@ -109,9 +95,7 @@ func fakeJava(t *testing.T, script string) {
 func startOn(ctx context.Context, t *testing.T, port int) (*firestoreEmulator, error) {
 	t.Helper()
 	on, err := listen(t.Context(), port)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return startFirestore(ctx, process.Start, port, on, io.Discard)
 }
 
@@ -138,9 +122,7 @@ func TestFirestoreTriesAnotherPort(t *testing.T) {
 		if all := started(t, starts); len(all) != want || (err == nil) != (port == 0) {
 			t.Errorf("port %d: programs %v were started, want %d; error %v", port, all, want, err)
 		}
-		if err := os.Remove(mark); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.Remove(mark))
 	}
 }
 
@@ -155,9 +137,7 @@ func TestWhoeverElseAnswersIsNotTaken(t *testing.T) {
 	}))
 	defer other.Close()
 	p, err := process.Start("sh", "-c", "echo '"+firestoreStarted+"'; exec sleep 600")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	go func() {
 		<-asked
 		p.Stop()
@@ -195,9 +175,7 @@ func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for range n {
 		on, err := listen(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		defer func() { _ = on.Close() }() // it was only held
 		ports = append(ports, on.Addr().(*net.TCPAddr).Port)
 	}

@@ -11,9 +11,7 @@ import (
 // TestPathsOfNodesClient: the client of Node leaves /storage/v1 out where it asks an emulator.
 func TestPathsOfNodesClient(t *testing.T) {
 	b := withoutFirestore(t)
-	if err := b.Storage().Put("demo", "a/b.txt", map[string]string{"k": "v"}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, b.Storage().Put("demo", "a/b.txt", map[string]string{"k": "v"}))
 	for _, ask := range []struct {
 		method, path, want string
 		status             int

@@ -69,9 +69,7 @@ func TestDeadlineOfADelivery(t *testing.T) {
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer slow.Close()
 	p, err := newTask(newRequest("t", slow.URL, time.Time{}), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	p.DispatchDeadline = durationpb.New(time.Millisecond)
 	server, _ := startTasks(t, true)
 	if err := server.send(t.Context(), p); !errors.Is(err, context.DeadlineExceeded) {

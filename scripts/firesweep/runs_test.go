@@ -305,9 +305,7 @@ func TestALateRunIsTold(t *testing.T) {
 		"2026-03-28T01:30:00Z": 47 * time.Hour, // the night after has no 02:30
 	} {
 		at, err := time.Parse(time.RFC3339, last)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if got := untilNext(night, at); got != want {
 			t.Errorf("after %s it runs again after %s, want %s", last, got, want)
 		}

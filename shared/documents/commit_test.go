@@ -73,9 +73,7 @@ func TestReadTime(t *testing.T) {
 	none, found, errNone := r.Get(ctx, "things/none")
 	all, errAll := r.GetAll(ctx, []string{"things/a"})
 	first, errFirst := r.First(ctx, documents.Query{Collection: "things"}, "", 1)
-	if err := errors.Join(errA, errNone, errAll, errFirst); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, errors.Join(errA, errNone, errAll, errFirst))
 	if got := fmt.Sprint(found, len(first), len(all)); got != "false 1 1" {
 		t.Fatalf("nothing found, first, all: %s", got)
 	}

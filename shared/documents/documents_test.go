@@ -27,25 +27,25 @@ func open(t *testing.T, p *backendstest.Project, dial ...grpc.DialOption) (conte
 	t.Helper()
 	c, err := documents.Open(t.Context(), documents.Database{
 		Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]}, dial...)
+	ok(t, err)
+	t.Cleanup(func() { ok(t, c.Close()) })
+	m := new(usage.Meter)
+	return usage.NewContext(t.Context(), m), c, m
+}
+
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	m := new(usage.Meter)
-	return usage.NewContext(t.Context(), m), c, m
 }
 
 func collect(ctx context.Context, t *testing.T, r documents.Reader, q documents.Query, from documents.Cursor) [][]string {
 	t.Helper()
 	var pages [][]string
 	for page, err := range r.Pages(ctx, q, from) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		var ids []string
 		for _, d := range page.Documents {
 			ids = append(ids, d.ID())
@@ -113,9 +113,7 @@ func TestCursorOfEveryType(t *testing.T) {
 	for range ids {
 		q.PageSize = 1
 		for page, err := range c.Reader().Pages(ctx, q, cursor) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			walked, cursor = append(walked, page.Documents[0].ID()), page.Next
 			break
 		}
@@ -337,9 +335,7 @@ func TestTransact(t *testing.T) {
 			write(documents.Update, "things/a", map[string]any{"n": d.Data["n"].(int64) + 1, "dotted.name": 2}),
 			write(documents.Create, "things/b", map[string]any{"n": 1}), write(documents.Set, "things/c", map[string]any{"n": 1}))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	want := map[string]map[string]any{
 		"a": {"n": int64(2), "dotted.name": int64(2), "keep": true}, "b": {"n": int64(1)}, "c": {"n": int64(1)}}
 	if diff := cmp.Diff(want, p.Documents(t, "things")); diff != "" {
@@ -405,9 +401,7 @@ func TestOtherDatabase(t *testing.T) {
 	}
 	c, err := documents.Open(t.Context(),
 		documents.Database{Project: p.ID, ID: "ghost", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	r, all := c.Reader(), documents.Query{Collection: "members"}
 	d, _, errGet := r.Get(t.Context(), "members/a")
 	n, errCount := r.Count(t.Context(), all, 0)

@@ -34,14 +34,8 @@ func TestEncode(t *testing.T) {
 	raw, err := firestore.NewClient(ctx, option.WithEndpoint(p.Environment["FIRESTORE_EMULATOR_HOST"]),
 		option.WithoutAuthentication(),
 		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := raw.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	ok(t, err)
+	t.Cleanup(func() { ok(t, raw.Close()) })
 	database := "projects/" + p.ID + "/databases/(default)"
 	name := database + "/documents/things/t"
 	rapid.Check(t, func(rt *rapid.T) {

@@ -45,9 +45,7 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 				return data{"is": "left"}, nil, nil
 			})
 			d, _, getErr := w.Get(t.Context(), path)
-			if err := errors.Join(err, getErr); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, errors.Join(err, getErr))
 			if at.IsZero() || !at.Equal(d.UpdateTime) {
 				t.Fatalf("written at %s, read as of %s", at, d.UpdateTime)
 			}

@@ -45,9 +45,7 @@ func TestMissing(t *testing.T) {
 			p.Set(t, "others/t000", map[string]any{"n": 1})
 			ctx, c, m := open(t, p)
 			got, err := c.Reader().Missing(ctx, "things", things(n, func(int) bool { return true }))
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			if diff := cmp.Diff(things(n, tt.missing), got); diff != "" {
 				t.Errorf("missing (-want +got):\n%s", diff)
 			}

@@ -25,9 +25,7 @@ func TestOriginalsOfAnAnswerThatEndsEarly(t *testing.T) {
 	})...)
 	found := map[string]int{}
 	for o, err := range c.Reader().Originals(ctx, []string{"things/t0", "things/t1", "things/t2", "things/t3", "things/t4", "things/none"}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		found[o.Path]++
 	}
 	for i := range 5 {

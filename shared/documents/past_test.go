@@ -36,9 +36,7 @@ func TestPast(t *testing.T) {
 			Text string
 			Int  int64
 		}
-		if err := json.Unmarshal([]byte(past(text)), &values); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, json.Unmarshal([]byte(past(text)), &values))
 		at := values[0].Text
 		if len(at) > 1499 || !utf8.ValidString(at) {
 			t.Errorf("the cursor behind a text of %d bytes has one that cannot be asked for: %.40q", len(text), at)

@@ -40,9 +40,7 @@ func TestStream(t *testing.T) {
 			}
 			return tx.Apply(write(documents.Delete, "things/"+got[0], nil)) // a stream broken off does not end the transaction
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		ids = append(ids, got...)
 	}
 	for i := range 50 {

@@ -19,6 +19,14 @@ func as[T any](ours bool, google, suite T) T {
 	return suite
 }
 
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // same compares what is there with what is expected.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
@@ -31,9 +39,7 @@ func same(t *testing.T, what string, want, got any) {
 func all[T any](t *testing.T, list interface{ Next() (T, error) }) (found []T) {
 	t.Helper()
 	for one, err := range each.Of(list) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		found = append(found, one)
 	}
 	return found

@@ -198,9 +198,7 @@ func TestGenerations(t *testing.T) {
 	_, err = o.Generation(created.Generation).Attrs(ctx)
 	same(t, "the generation before", as(ours, http.StatusNotFound, http.StatusOK), httpStatus(err))
 	same(t, "the generation now", overwritten, attributes(t, o.Generation(overwritten.Generation)))
-	if err := o.Delete(ctx); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, o.Delete(ctx))
 	if again := upload(t, o, "3"); !newer(again.Generation, overwritten.Generation) || again.Metageneration != 1 {
 		t.Errorf("created again: %+v", again)
 	}
@@ -349,9 +347,7 @@ func TestSoftDelete(t *testing.T) {
 	upload(t, odd, "333")
 	upload(t, bucket.Object("g"), "4444")
 	for _, o := range []*storage.ObjectHandle{a, odd, bucket.Object("g")} {
-		if err := o.Delete(ctx); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, o.Delete(ctx))
 	}
 	same(t, "live", []string{}, names(t, bucket, storage.Query{}, 0))
 	generations, found := kept(t, bucket, storage.Query{SoftDeleted: true, Prefix: "f/"})
@@ -410,9 +406,7 @@ func TestVersioning(t *testing.T) {
 	upload(t, a, "22") // overwrites
 	live := upload(t, other, "333").Generation
 	upload(t, bucket.Object("g"), "4444")
-	if err := a.Delete(ctx); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, a.Delete(ctx))
 	there := []string{"f/a:1", "f/a:2", "f/ü#1/rewriteTo:3 live"}
 	same(t, "versions", as(ours, there, there[2:]), versions("f/"))
 	copied := func(to, from *storage.ObjectHandle) int {
