@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore"
-
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -112,20 +110,6 @@ func TestTask(t *testing.T) {
 	}
 }
 
-// TestMailGoesToThoseWhoExist: the extension looks for the address of each, and there are those whom nobody knows.
-func TestMailGoesToThoseWhoExist(t *testing.T) {
-	w := newWorld(t)
-	w.Set(t, "users/42", map[string]any{})
-	w.Set(t, "projects/p1", old(
-		"owner_ids", []any{"u9", int64(42), w.Firestore(t).Doc("users/u2"), w.Firestore(t).Doc("bots/u1"), "users/u1"}, "maintainer_ids", "42"))
-	enginetest.WantReport(t, w.Run(t, ""), report.Completed, enginetest.Done(warnKind, 1))
-	w.Deliver(t)
-	for _, mail := range w.Documents(t, "mail") {
-		enginetest.Want(t, "recipients", any([]any{"42", "u2"}), mail["toUids"])
-	}
-	enginetest.Want(t, "mails", 1, len(w.IDs(t, "mail")))
-}
-
 // TestPeopleWhoDoNotExist: a project that names only such people is neither warned about nor marked, by the job as by the worker,
 // until somebody of them exists.
 func TestPeopleWhoDoNotExist(t *testing.T) {
@@ -147,21 +131,4 @@ func TestPeopleWhoDoNotExist(t *testing.T) {
 	w.Set(t, "users/u9", map[string]any{})
 	w.Now = now.Add(2 * day)
 	enginetest.WantReport(t, w.Run(t, ""), report.Completed, map[string]report.Counts{warnKind: {Planned: 1, Done: 1}, markKind: {Planned: 1, Done: 1}})
-}
-
-// TestOrganizationAndBotAsReferences: what they refer to is meant, if it is an organization and a user.
-func TestOrganizationAndBotAsReferences(t *testing.T) {
-	w := newWorld(t)
-	ref := func(path string) any { return w.Firestore(t).Doc(path) }
-	w.Set(t, "organizations/o2", map[string]any{"admin_bot_user_id": ref("users/bot")})
-	w.Set(t, "organizations/o3", map[string]any{"admin_bot_user_id": ref("bots/bot")})
-	for id, org := range map[string]any{"p1": ref("organizations/o2"), "p2": ref("users/o1"), "p3": "o3"} {
-		w.Set(t, "projects/"+id, old("organization_id", org))
-	}
-	got := w.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done(warnKind, 1))
-	enginetest.Want(t, "kept", map[string]int{keptNoOrg: 1, keptNoBot: 1}, got.Kept)
-	for _, event := range w.Documents(t, "audit_events") {
-		enginetest.Want(t, "author", w.Firestore(t).Doc("users/bot").Path, event["author_id"].(*firestore.DocumentRef).Path)
-	}
 }

@@ -3,31 +3,11 @@ package notifications
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/shared/documents"
 )
-
-func TestNotification(t *testing.T) {
-	now := time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
-	n := Notification{
-		UserID: "u1", Type: "inquiry_deletion_warning", Text: Japanese.InquiryDeletionWarning("ログインできない"),
-		Fields: map[string]any{"inquiryId": "i1"}, Announces: []string{"i1", "2026-01-04T00:00:00Z"},
-	}
-	want := map[string]any{
-		"type": "inquiry_deletion_warning", "title": "問い合わせ削除予告",
-		"body":   "「ログインできない」は明日削除されます（ステータス: 解決済み）",
-		"isRead": false, "createdAt": now, "inquiryId": "i1",
-	}
-	if diff := cmp.Diff(want, n.Data(now)); diff != "" {
-		t.Errorf("Data (-want +got):\n%s", diff)
-	}
-	if !strings.HasPrefix(n.Ref().Path(), "users/u1/notifications/inquiry_deletion_warning_") {
-		t.Errorf("Path = %s", n.Ref().Path())
-	}
-}
 
 func TestIDIsDerivedFromWhatIsAnnounced(t *testing.T) {
 	of := func(kind string, announces ...string) string {
