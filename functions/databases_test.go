@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/functions"
@@ -57,8 +56,6 @@ func TestTwoDatabasesSideBySide(t *testing.T) {
 				got = append(got, line)
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("database %s (-want +got):\n%s", name, diff)
-		}
+		enginetest.Want(t, "database "+name, want, got)
 	}
 }

@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 func TestIDIsDerivedFromWhatIsAnnounced(t *testing.T) {
@@ -107,9 +106,7 @@ func TestMail(t *testing.T) {
 			"text":    "Nobody has worked on project “50 %s off” for a long time, so it is scheduled to be deleted on 2026-02-28. To keep it, do something in the project before that date.",
 		},
 	}
-	if diff := cmp.Diff(want, m.Data()); diff != "" {
-		t.Errorf("Data (-want +got):\n%s", diff)
-	}
+	enginetest.Want(t, "Data", want, m.Data())
 	ja := Japanese.InactiveProjectWarning("50 %s off", "2026-02-28")
 	if title := English.InactiveProjectWarning("50 %s off", "2026-02-28").Title; ja.Title != title {
 		t.Errorf("the Japanese title is %q, want %q", ja.Title, title)

@@ -94,9 +94,7 @@ func want(t *testing.T, f *enginetest.Function, state map[string][]string) {
 			delete(got, name)
 		}
 	}
-	if diff := cmp.Diff(state, got); diff != "" {
-		t.Errorf("left (-want +got):\n%s", diff)
-	}
+	enginetest.Want(t, "left", state, got)
 }
 
 func counts(t *testing.T, rep *report.Report, status report.Status, want report.Counts) {

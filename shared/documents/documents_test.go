@@ -41,6 +41,14 @@ func ok(t testing.TB, err error) {
 	}
 }
 
+// same compares what is there with what is wanted.
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
 func collect(ctx context.Context, t *testing.T, r documents.Reader, q documents.Query, from documents.Cursor) [][]string {
 	t.Helper()
 	var pages [][]string
@@ -84,12 +92,8 @@ func TestPages(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			before := m.Usage().FirestoreReads
 			pages := collect(ctx, t, c.Reader(), tt.query, "")
-			if diff := cmp.Diff(tt.want, pages); diff != "" {
-				t.Errorf("pages (-want +got):\n%s", diff)
-			}
-			if got := m.Usage().FirestoreReads - before; got != tt.reads {
-				t.Errorf("%d reads, want %d", got, tt.reads)
-			}
+			same(t, "pages", tt.want, pages)
+			same(t, "reads", tt.reads, m.Usage().FirestoreReads-before)
 		})
 	}
 }
@@ -118,12 +122,8 @@ func TestCursorOfEveryType(t *testing.T) {
 			break
 		}
 	}
-	if diff := cmp.Diff(ids, walked); diff != "" {
-		t.Errorf("walked one by one (-want +got):\n%s", diff)
-	}
-	if rest := collect(ctx, t, c.Reader(), q, cursor); rest != nil {
-		t.Errorf("behind the last document: %v", rest)
-	}
+	same(t, "walked one by one", ids, walked)
+	same(t, "behind the last document", [][]string(nil), collect(ctx, t, c.Reader(), q, cursor))
 }
 
 func TestWrongCursors(t *testing.T) {
@@ -138,9 +138,7 @@ func TestWrongCursors(t *testing.T) {
 			}
 		}
 	}
-	if m.Usage() != (usage.Usage{}) {
-		t.Errorf("wrong cursors cost %+v", m.Usage())
-	}
+	same(t, "what wrong cursors cost", usage.Usage{}, m.Usage())
 }
 
 // TestRefusedCursors: Google refuses a cursor beyond what a query asks for; what it refuses without one is another error.
@@ -182,9 +180,7 @@ func TestCount(t *testing.T) {
 		if err != nil || got != tt.want {
 			t.Errorf("count where %v = %d, %v, want %d", tt.where, got, err, tt.want)
 		}
-		if reads := m.Usage().FirestoreReads - before; reads != tt.reads {
-			t.Errorf("count where %v: %d reads, want %d", tt.where, reads, tt.reads)
-		}
+		same(t, fmt.Sprintf("reads to count where %v", tt.where), tt.reads, m.Usage().FirestoreReads-before)
 	}
 }
 
@@ -233,9 +229,7 @@ func TestGet(t *testing.T) {
 	if none, err := r.GetAll(ctx, nil); err != nil || len(none) != 0 {
 		t.Errorf("GetAll of nothing = %v, %v", none, err)
 	}
-	if reads := m.Usage().FirestoreReads; reads != 2+3 {
-		t.Errorf("%d reads", reads)
-	}
+	same(t, "reads", int64(2+3), m.Usage().FirestoreReads)
 	for _, path := range []string{"", "things", "things//b", "things/a/sub"} {
 		if _, _, err := r.Get(ctx, path); err == nil {
 			t.Errorf("Get(%q) is no error", path)
@@ -338,9 +332,7 @@ func TestTransact(t *testing.T) {
 	ok(t, err)
 	want := map[string]map[string]any{
 		"a": {"n": int64(2), "dotted.name": int64(2), "keep": true}, "b": {"n": int64(1)}, "c": {"n": int64(1)}}
-	if diff := cmp.Diff(want, p.Documents(t, "things")); diff != "" {
-		t.Errorf("documents (-want +got):\n%s", diff)
-	}
+	same(t, "documents", want, p.Documents(t, "things"))
 	if u := m.Usage(); u.FirestoreReads != 2 || u.FirestoreWrites != 3 {
 		t.Errorf("usage %+v, want 2 reads and 3 writes", u)
 	}
@@ -380,15 +372,9 @@ func TestTransactionsTakeTurnsOnEmulators(t *testing.T) {
 			})
 		})
 	}
-	if err := all.Wait(); err != nil {
-		t.Error(err)
-	}
-	if attempts.Load() != n {
-		t.Errorf("%d attempts, want %d", attempts.Load(), n)
-	}
-	if left := p.Documents(t, "things"); len(left) != 0 {
-		t.Errorf("left %v", left)
-	}
+	ok(t, all.Wait())
+	same(t, "attempts", int32(n), attempts.Load())
+	same(t, "documents left", 0, len(p.Documents(t, "things")))
 }
 
 // TestOtherDatabase reads and writes another database than (default), for which Google's service demands a header that names it.
@@ -396,9 +382,8 @@ func TestTransactionsTakeTurnsOnEmulators(t *testing.T) {
 func TestOtherDatabase(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Set(t, "members/a", map[string]any{"of": "default"})
-	if _, err := p.FirestoreDatabase(t, "ghost").Doc("members/a").Set(t.Context(), map[string]any{"of": "ghost"}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := p.FirestoreDatabase(t, "ghost").Doc("members/a").Set(t.Context(), map[string]any{"of": "ghost"})
+	ok(t, err)
 	c, err := documents.Open(t.Context(),
 		documents.Database{Project: p.ID, ID: "ghost", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]})
 	ok(t, err)
@@ -412,14 +397,8 @@ func TestOtherDatabase(t *testing.T) {
 		streamedIDs = len(found)
 		return errors.Join(err, tx.Apply(write(documents.Create, "members/new", map[string]any{}), write(documents.Delete, "members/a", nil)))
 	})
-	if err := errors.Join(errGet, errCount, errMissing, errTransact); err != nil {
-		t.Error(err)
-	}
+	ok(t, errors.Join(errGet, errCount, errMissing, errTransact))
 	got := fmt.Sprint(d.Data["of"], n, none, streamedIDs, collect(t.Context(), t, r, all, ""), len(p.Documents(t, "members")))
-	if want := "ghost1 [b] 1 [[new]] 1"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
+	same(t, "what is read and written", "ghost1 [b] 1 [[new]] 1", got)
+	ok(t, c.Close())
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 )
@@ -46,12 +44,8 @@ func TestMissing(t *testing.T) {
 			ctx, c, m := open(t, p)
 			got, err := c.Reader().Missing(ctx, "things", things(n, func(int) bool { return true }))
 			ok(t, err)
-			if diff := cmp.Diff(things(n, tt.missing), got); diff != "" {
-				t.Errorf("missing (-want +got):\n%s", diff)
-			}
-			if reads := m.Usage().FirestoreReads; reads != tt.reads {
-				t.Errorf("%d reads, want %d", reads, tt.reads)
-			}
+			same(t, "missing", things(n, tt.missing), got)
+			same(t, "reads", tt.reads, m.Usage().FirestoreReads)
 		})
 	}
 }
@@ -61,9 +55,7 @@ func TestMissingOfNothingAndOfInvalidIDs(t *testing.T) {
 	if got, err := c.Reader().Missing(ctx, "things", nil); got != nil || err != nil {
 		t.Errorf("Missing of nothing = %v, %v", got, err)
 	}
-	if reads := m.Usage().FirestoreReads; reads != 0 {
-		t.Errorf("Missing of nothing costs %d reads", reads)
-	}
+	same(t, "reads of nothing", int64(0), m.Usage().FirestoreReads)
 	for _, id := range []string{"", "a/b", "..", "__x__"} {
 		if got, err := c.Reader().Missing(ctx, "things", []string{"a", id}); err == nil {
 			t.Errorf("Missing of id %q = %v, want an error: it would be a conclusion about another document", id, got)

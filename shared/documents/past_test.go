@@ -47,9 +47,7 @@ func TestPast(t *testing.T) {
 		if at != text && (len(text) <= 1499 || len(at) < 1490) {
 			t.Errorf("the cursor behind a text of %d bytes has another of %d: %.40q", len(text), len(at), at)
 		}
-		if values[1].Int != 7 {
-			t.Errorf("the cursor's second value is %d", values[1].Int)
-		}
+		same(t, "the cursor's second value", int64(7), values[1].Int)
 	}
 	if cursor := past(strings.Repeat("\U0010FFFF", 400)); cursor != "" { // no text comes after it
 		t.Errorf("the cursor behind all texts: %.40q", cursor)

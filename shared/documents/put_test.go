@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -62,8 +61,6 @@ func TestPut(t *testing.T) {
 		if requests != tt.requests || len(*told) > 0 {
 			t.Errorf("%s: %d requests, want %d; told of %v", name, requests, tt.requests, *told)
 		}
-		if diff := cmp.Diff(tt.want, p.Documents(t, "things")); diff != "" {
-			t.Errorf("%s: documents (-want +got):\n%s", name, diff)
-		}
+		same(t, name+": documents", tt.want, p.Documents(t, "things"))
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"cloud.google.com/go/firestore"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -55,7 +54,5 @@ func TestPagesOverValuesTooLargeForAQuery(t *testing.T) {
 	}
 	ctx, c, _ := open(t, p)
 	q := documents.Query{Collection: "things", OrderBy: []string{"v"}, PageSize: 1}
-	if diff := cmp.Diff(want, slices.Concat(collect(ctx, t, c.Reader(), q, "")...)); diff != "" {
-		t.Errorf("documents, which are in order of their names where the beginnings are alike (-want +got):\n%s", diff)
-	}
+	same(t, "documents, which are in order of their names where the beginnings are alike", want, slices.Concat(collect(ctx, t, c.Reader(), q, "")...))
 }

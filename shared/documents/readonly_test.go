@@ -45,11 +45,7 @@ func TestReadOnly(t *testing.T) {
 		"exchange":    exchanged,
 		"transaction": transact(t.Context(), w, func(*documents.Transaction) error { return nil }),
 	} {
-		if status.Code(err) != codes.PermissionDenied {
-			t.Errorf("%s: %v, want PermissionDenied", name, err)
-		}
+		same(t, name, codes.PermissionDenied, status.Code(err))
 	}
-	if left := p.Documents(t, "reports"); len(left) != 2 {
-		t.Errorf("left: %v", left)
-	}
+	same(t, "left", 2, len(p.Documents(t, "reports")))
 }
