@@ -74,9 +74,7 @@ func TestDeathOfJavaIsNoticed(t *testing.T) {
 	ok(t, err)
 	ok(t, syscall.Kill(b.firestore.process.PID, syscall.SIGKILL))
 	<-b.Done()
-	if err := b.Err(); err == nil || !strings.Contains(err.Error(), "Firestore emulator died") {
-		t.Errorf("error %v", err)
-	}
+	wantError(t, b.Err(), "Firestore emulator died")
 	if err := b.Close(); err == nil {
 		t.Error("Close does not tell")
 	}
@@ -155,9 +153,7 @@ func TestInvalidPagesOfUsers(t *testing.T) {
 	} {
 		status, text := call(t, http.MethodGet,
 			"http://"+b.Environment()[AuthHost]+"/identitytoolkit.googleapis.com/v1/projects/demo-a/accounts:batchGet?"+query, "")
-		if status != want {
-			t.Errorf("%s: %d %s, want %d", query, status, text, want)
-		}
+		same(t, query+": "+text, want, status)
 	}
 }
 
@@ -181,6 +177,14 @@ func ok(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// wantError wants an error that has a text.
+func wantError(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("error %v, want one with %q", err, text)
 	}
 }
 

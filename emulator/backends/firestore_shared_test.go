@@ -149,9 +149,7 @@ func TestSharedFirestoreOfTestProcesses(t *testing.T) {
 	ok(t, err)
 	output := startCommand(t, cmd)
 	first, second := nextChild(t, cmd, output), nextChild(t, cmd, output)
-	if first != second {
-		t.Errorf("one test process has the emulator %d, the next one %d", first, second)
-	}
+	same(t, "the emulators of two test processes", first, second)
 	all := started(t, starts)
 	if len(all) != 2 || all[1] != first {
 		t.Fatalf("emulators %v were started, want one by the process that was killed and then %d", all, first)

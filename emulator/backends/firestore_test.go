@@ -75,9 +75,8 @@ func TestFindFirestoreJar(t *testing.T) {
 func TestNowhereToPutTheJar(t *testing.T) {
 	t.Setenv("HOME", "")
 	t.Setenv("XDG_CACHE_HOME", "")
-	if _, err := downloadFolder(); err == nil || !strings.Contains(err.Error(), "set FIRESTORE_EMULATOR_BINARY_PATH to its jar") {
-		t.Errorf("error %v, want one that says which variable helps", err)
-	}
+	_, err := downloadFolder()
+	wantError(t, err, "set FIRESTORE_EMULATOR_BINARY_PATH to its jar")
 }
 
 // fakeJava puts a shell script in Java's place.
@@ -104,9 +103,7 @@ func TestFirestoreFailures(t *testing.T) {
 	fakeJava(t, "echo first; echo 'the reason'; exit 5")
 	_, err := startOn(context.Background(), t, 0)
 	for _, want := range []string{"exit status 5", "first\nthe reason", "Java of version 17 or later", "brew install openjdk"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
+		wantError(t, err, want)
 	}
 }
 
@@ -161,13 +158,11 @@ func TestFirestoreStartIsCancelled(t *testing.T) {
 func TestNoJava(t *testing.T) {
 	t.Setenv("JAVA_HOME", "")
 	t.Setenv("PATH", t.TempDir())
-	if _, err := findJava(); err == nil || !strings.Contains(err.Error(), "apt-get install default-jre-headless") {
-		t.Errorf("error %v", err)
-	}
+	_, err := findJava()
+	wantError(t, err, "apt-get install default-jre-headless")
 	t.Setenv("JAVA_HOME", t.TempDir())
-	if _, err := findJava(); err == nil || !strings.Contains(err.Error(), "JAVA_HOME") {
-		t.Errorf("error %v", err)
-	}
+	_, err = findJava()
+	wantError(t, err, "JAVA_HOME")
 }
 
 // freePorts returns ports that nobody listens on, each once.

@@ -25,9 +25,7 @@ func TestOtherOriginsAreRefused(t *testing.T) {
 				r.Header.Set("Content-Type", "text/plain") // for which a browser asks nobody first
 				tt.change(r)
 			})
-			if status != tt.want {
-				t.Errorf("%s, %s: %d %s, want %d", what, url, status, text, tt.want)
-			}
+			same(t, what+", "+url+": "+text, tt.want, status)
 		}
 	}
 }

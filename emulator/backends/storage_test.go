@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -79,8 +80,6 @@ func TestInvalidStorageRequests(t *testing.T) {
 				r.Header.Set("Content-Range", test.header)
 			}
 		})
-		if status != test.want {
-			t.Errorf("%s %.80s: %d, want %d: %s", test.method, test.path, status, test.want, text)
-		}
+		same(t, fmt.Sprintf("%s %.80s: %s", test.method, test.path, text), test.want, status)
 	}
 }

@@ -68,9 +68,7 @@ func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
 	// As before, but for the grace of one project less, which has a project: notdue is marked, later is warned about.
 	golden.Run(t, "within a day", w.Function, "", "")
 	w.Now = now.Add(24 * time.Hour)
-	if got := w.Run(t, ""); got.Scanned != 6 {
-		t.Errorf("after a day %d projects were scanned, want all 6", got.Scanned)
-	}
+	enginetest.Want(t, "scanned after a day", 6, w.Run(t, "").Scanned)
 }
 
 func TestPoisonedProject(t *testing.T) {

@@ -1,6 +1,7 @@
 package notifications
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -68,9 +69,7 @@ func TestTextsAboutCircles(t *testing.T) {
 		{English.AbandonedCircleWarning("50 %s off"), Text{"Circle will be deleted", "Nobody has posted to “50 %s off” since it was created 30 days ago or more. It will be deleted in one week unless someone posts."}},
 		{English.GhostCircleDeleted("50 %s off"), Text{"Circle deleted", "“50 %s off” was deleted because nobody posted to it."}},
 	} {
-		if tt.got != tt.want {
-			t.Errorf("%q, want %q", tt.got, tt.want)
-		}
+		enginetest.Want(t, "text", tt.want, tt.got)
 	}
 }
 
@@ -88,13 +87,10 @@ func TestNameOf(t *testing.T) {
 		{"a\r\nBcc: b@x.example\x00\t", "c", "a  Bcc: b@x. example"}, {"掃除 & <b>", "c", "掃除 & <b>"},
 		{nil, "c", "c"}, {"", "c", "c"}, {7, "c", "c"}, {[]any{"x"}, "c", "c"}, {nil, long, long}, {nil, long + "い", long + "…"},
 	} {
-		if got := NameOf(documents.Document{Path: "circles/" + tt.id, Data: map[string]any{"name": tt.name}}); got != tt.want {
-			t.Errorf("NameOf(%v) = %s, want %s", tt.name, got, tt.want)
-		}
+		circle := documents.Document{Path: "circles/" + tt.id, Data: map[string]any{"name": tt.name}}
+		enginetest.Want(t, fmt.Sprint(tt.name), tt.want, NameOf(circle))
 	}
-	if got := NameOf(documents.Document{Path: "circles/c"}); got != "c" {
-		t.Errorf("no data at all: %s", got)
-	}
+	enginetest.Want(t, "no data at all", "c", NameOf(documents.Document{Path: "circles/c"}))
 }
 
 func TestMail(t *testing.T) {
@@ -108,9 +104,7 @@ func TestMail(t *testing.T) {
 	}
 	enginetest.Want(t, "Data", want, m.Data())
 	ja := Japanese.InactiveProjectWarning("50 %s off", "2026-02-28")
-	if title := English.InactiveProjectWarning("50 %s off", "2026-02-28").Title; ja.Title != title {
-		t.Errorf("the Japanese title is %q, want %q", ja.Title, title)
-	}
+	enginetest.Want(t, "the Japanese title", English.InactiveProjectWarning("50 %s off", "2026-02-28").Title, ja.Title)
 	if !strings.Contains(ja.Body, "「50 %s off」") || !strings.Contains(ja.Body, "2026-02-28") {
 		t.Errorf("the Japanese text is %q", ja.Body)
 	}

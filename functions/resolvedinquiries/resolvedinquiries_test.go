@@ -91,9 +91,7 @@ func TestWhatIsKeptAndCounted(t *testing.T) {
 		"not due": 4, keptTold: 1, "no usable age": 4, keptUntold: 1, "imageUrl holds no string": 1,
 	}, got.Kept)
 	for _, id := range []string{"null", "map", "unset", "epoch"} {
-		if len(f.Warnings(t)["inquiries/"+id]) != 1 {
-			t.Errorf("inquiries/%s: warnings %v, want one that names it", id, f.Warnings(t)["inquiries/"+id])
-		}
+		enginetest.Want(t, "warnings of inquiries/"+id, 1, len(f.Warnings(t)["inquiries/"+id]))
 	}
 	wantIDs(t, f, "inquiries", ids(kept)...)
 	for id := range kept {

@@ -80,9 +80,7 @@ func TestSubjects(t *testing.T) {
 		data := inquiry(6 * day)
 		data["subject"] = tt.subject
 		got := warning(documents.Document{Path: "inquiries/i1", Data: data}, notifications.Japanese).Text.Body
-		if got != "「"+tt.want+"」は明日削除されます（ステータス: 解決済み）" {
-			t.Errorf("subject %v: %q, want %q", tt.subject, got, tt.want)
-		}
+		enginetest.Want(t, fmt.Sprint(tt.subject), "「"+tt.want+"」は明日削除されます（ステータス: 解決済み）", got)
 	}
 }
 

@@ -31,9 +31,7 @@ func TestPlanChangesNothing(t *testing.T) {
 	o.now = o.now.Add(48 * time.Hour)
 	here := parsed[plans](t, o.well(t, "plan", "--json")).Plans
 	want(t, "the project", before, o.everything(t))
-	if len(here) != len(scheduled()) {
-		t.Fatalf("%d plans, want one for each job", len(here))
-	}
+	want(t, "plans, one for each job", len(scheduled()), len(here))
 	for i := range here {
 		if here[i].Report == nil || len(here[i].Report.Plan) == 0 && slices.Contains(sampledata.Jobs(), here[i].Job) {
 			t.Errorf("%+v: an empty plan proves nothing", here[i])

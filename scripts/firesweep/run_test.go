@@ -245,9 +245,7 @@ func TestRunGoesOn(t *testing.T) {
 	o.running.BeforeApply = func() { late.Store(false) }
 	a, out, errs := o.app()
 	a.clock = func() time.Time { return o.now.Add(time.Duration(passed.Load()) * time.Second) }
-	if code := a.run(t.Context(), []string{"run", "--yes", "--confirm", o.ID}); code != exitFine {
-		t.Fatalf("%d, %s%s", code, errs, out)
-	}
+	want(t, fmt.Sprint("exit code: ", errs, out), exitFine, a.run(t.Context(), []string{"run", "--yes", "--confirm", o.ID}))
 	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
 	want(t, "saved runs", 3, len(o.Documents(t, "cleanupRuns")))
 	want(t, "runs that say that another one follows", 2, strings.Count(oneLine(out.String()), "It ran out of time. The next run begins now,"))

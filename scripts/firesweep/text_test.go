@@ -137,7 +137,7 @@ func TestRemedies(t *testing.T) {
 // TestWith: what goes besides an item is counted by its kind, and what it is about is not.
 func TestWith(t *testing.T) {
 	t.Parallel()
-	for want, item := range map[string]report.Planned{
+	for says, item := range map[string]report.Planned{
 		"":                                     {},
 		"with 2 documents of comments, 1 file": {With: map[string]int{"delete document of comments": 2, "delete file": 1}},
 		"with 1 account if any, 1 folder of files if any, and more": {More: true,
@@ -145,9 +145,7 @@ func TestWith(t *testing.T) {
 		"writes 1 document of users, queues 2 tasks": {With: map[string]int{"write document of users": 1, "queue task": 2}},
 		"but not done: it is kept":                   {Kept: "it is kept"},
 	} {
-		if got := with(item); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		want(t, "what goes with it", says, with(item))
 	}
 }
 

@@ -114,9 +114,7 @@ func TestUndoOfAPart(t *testing.T) {
 	want(t, "reports that are back", 0, len(o.Documents(t, "reports")))
 	o.well(t, "undo", "--yes", "--where", "reporter=u1", run)
 	for id, d := range o.Documents(t, "reports") {
-		if d["reporter"] != "u1" {
-			t.Errorf("%s is back, of %v", id, d["reporter"])
-		}
+		want(t, "the reporter of "+id+", which is back", any("u1"), d["reporter"])
 	}
 	want(t, "reports", listed/2+2, len(o.Documents(t, "reports")))
 	wantParts(t, o.well(t, "runs", "cleanupReports"), "undone")
