@@ -1,7 +1,6 @@
 package bannedusers
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -43,26 +42,6 @@ func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 	f.wantLeft(t, left{})
 	f.wantWarnings(t, "u1", 5, 3, "Auth delete failed for u1: ")
 	f.wantWarnings(t, "u12", 0, 0, "")
-}
-
-func TestAuthenticationDown(t *testing.T) {
-	f := newFunction(t)
-	for _, uid := range []string{"u1", "u2"} {
-		f.user(t, uid, "permanent", ago(time.Hour))
-	}
-	f.Set(t, "authDeletionRetries/old", map[string]any{"addedAt": ago(24 * time.Hour), "attempts": 3})
-	f.SignUp(t, "u1", "u2", "old", "bystander")
-	f.beforeCall = func() error { return errors.New("quota exceeded") }
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete user": {Planned: 2}, retry: {Planned: 1}})
-	enginetest.Want(t, "kept", map[string]int{keptAccount: 3}, got.Kept)
-	f.wantLeft(t, left{Accounts: []string{"bystander", "old", "u1", "u2"}, Notes: []string{"old", "u1", "u2"}})
-	for uid, alerts := range map[string]int{"u1": 0, "u2": 0, "old": 1} {
-		f.wantWarnings(t, uid, 1, alerts, "quota exceeded")
-	}
-	f.beforeCall = nil
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(retry, 3))
-	f.wantLeft(t, left{Accounts: []string{"bystander"}})
 }
 
 func TestNotedUserIsThereAgain(t *testing.T) {

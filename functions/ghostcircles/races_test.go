@@ -10,8 +10,6 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/functions/notifications"
-	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -62,24 +60,6 @@ func TestUndeletedByAnOperator(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toDelete, 1))
 	if rest := f.Documents(t, "posts"); len(rest) != 0 || len(f.Objects(t)) != 0 {
 		t.Errorf("left in the end: %v, %v", rest, f.Objects(t))
-	}
-}
-
-// TestFilesWaitForTheCircle: the files of a circle follow the commit that deletes it, and stay if it is restored until then.
-func TestFilesWaitForTheCircle(t *testing.T) {
-	s := state{Subject: cleanup.Subject{Document: documents.Document{Path: "circles/c"}}, posts: cleanup.Belonging{Whole: true}}
-	want := []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "circles/c/", Folder: true}, Absent: s.Ref()}}
-	enginetest.Want(t, "then", want, s.finish(cleanup.Run{}).Then)
-	for name, posts := range map[string]cleanup.Belonging{
-		"a post":                   {Documents: []documents.Document{{Path: "posts/p"}}, Whole: true},
-		"more than a few posts":    {Documents: []documents.Document{{Path: "posts/p"}}},
-		"posts that were not read": {},
-	} {
-		s.posts, s.Alone = posts, true
-		got := s.finish(cleanup.Run{})
-		enginetest.Want(t, name+": posts that go before", len(posts.Documents), len(got.Next))
-		enginetest.Want(t, name+": writes", 0, len(got.Writes))
-		enginetest.Want(t, name+": again", true, got.Again)
 	}
 }
 

@@ -68,29 +68,6 @@ func TestOneSentinelEmptiesNoCollection(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete orphaned circle post", 300))
 }
 
-// TestShareOfDueObjects is at the limits to the letter: 19 and 20 objects, half of them and one more.
-func TestShareOfDueObjects(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		owned, due int
-		aborted    bool
-	}{{1, 18, false}, {1, 19, true}, {10, 10, false}, {10, 11, true}} {
-		t.Run(fmt.Sprint(tt), func(t *testing.T) {
-			f := newFunction(t)
-			owned(t, f, tt.owned)
-			f.PutMany(t, tt.due, func(i int) (string, map[string]string) {
-				return fmt.Sprintf("posts/%02d.png", i), map[string]string{"postId": "gone"}
-			})
-			got, status, left := f.Run(t, ""), report.Completed, tt.owned
-			if tt.aborted {
-				status, left = report.Aborted, tt.owned+tt.due
-			}
-			enginetest.Want(t, "status", status, got.Status)
-			enginetest.Want(t, "objects left", left, len(f.Objects(t)))
-		})
-	}
-}
-
 // TestTasksElsewhere: an application whose tasks lie in subcollections loses no attachment, and the other passes are done.
 // ORPHANS leaves the pass out.
 func TestTasksElsewhere(t *testing.T) {

@@ -15,8 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -175,20 +173,4 @@ func TestImagesInOtherFolders(t *testing.T) {
 	if answer := f.Post(t, "{}").Body.String(); !strings.Contains(answer, "must be folders of the bucket") {
 		t.Errorf("a setting that is wrong: %s", answer)
 	}
-}
-
-// TestImagesOfARestoredInquiryStay even if a later run finishes an interrupted one.
-func TestImagesOfARestoredInquiryStay(t *testing.T) {
-	loaded, err := config.Load(config.Previewing(func(name string) string {
-		return map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "STORAGE_BUCKET": "bucket"}[name]
-	}), settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := documents.Document{Data: map[string]any{"imageUrl": "gs://bucket/inquiries/a.png"}}
-	s := state{Subject: cleanup.Subject{Document: documents.Document{Path: "inquiries/i1"}}, messages: []documents.Document{m}}
-	c := s.withImages(cleanup.Change{}, cleanup.Run{Config: loaded})
-	enginetest.Want(t, "follow-ups", []cleanup.FollowUp{
-		{Object: cleanup.ObjectDeletion{Name: "inquiries/a.png"}, Absent: documents.Ref{Collection: inquiries, ID: "i1"}},
-	}, c.Then)
 }
