@@ -155,14 +155,7 @@ func TestRefusedCursors(t *testing.T) {
 
 func TestCount(t *testing.T) {
 	p := backendstest.Start(t)
-	db := p.Firestore(t)
-	w := db.BulkWriter(t.Context())
-	for i := range 1001 {
-		if _, err := w.Set(db.Collection("things").Doc(fmt.Sprint(i)), map[string]any{"n": i}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.End()
+	p.SetMany(t, 1001, func(i int) (string, map[string]any) { return fmt.Sprint("things/", i), map[string]any{"n": i} })
 	ctx, c, m := open(t, p)
 	for _, tt := range []struct {
 		where []documents.Filter
@@ -249,24 +242,17 @@ func TestGetOfNoDatabase(t *testing.T) {
 		}
 		return status.Error(codes.NotFound, "The database (default) does not exist for project my-app")
 	})...)
-	if _, found, err := c.Reader().Get(ctx, "things/a"); found || !strings.Contains(fmt.Sprint(err), "does not exist") {
-		t.Errorf("Get = %v, %v, want an error", found, err)
-	}
-	if found, err := c.Reader().GetAll(ctx, []string{"things/a"}); found != nil || err == nil {
-		t.Errorf("GetAll = %v, %v, want an error", found, err)
-	}
-	if got, err := c.Reader().Missing(ctx, "things", []string{"a"}); got != nil || err == nil {
-		t.Errorf("Missing = %v, %v, want an error", got, err)
-	}
-	err := transact(ctx, c.Writer(nil), func(tx *documents.Transaction) error {
-		_, found, err := get(tx, "things/a")
-		if found || err == nil {
-			t.Errorf("Get of a transaction = %v, %v, want an error", found, err)
-		}
+	_, found, errGet := c.Reader().Get(ctx, "things/a")
+	all, errAll := c.Reader().GetAll(ctx, []string{"things/a"})
+	missing, errMissing := c.Reader().Missing(ctx, "things", []string{"a"})
+	foundThere := false
+	errTransaction := transact(ctx, c.Writer(nil), func(tx *documents.Transaction) (err error) {
+		_, foundThere, err = get(tx, "things/a")
 		return err
 	})
-	if err == nil {
-		t.Error("the transaction succeeds")
+	same(t, "found, or found to be missing", []any{false, 0, 0, false}, []any{found, len(all), len(missing), foundThere})
+	for of, err := range map[string]error{"Get": errGet, "GetAll": errAll, "Missing": errMissing, "a transaction": errTransaction} {
+		same(t, fmt.Sprintf("the error of %s, %v, says why", of, err), true, strings.Contains(fmt.Sprint(err), "does not exist"))
 	}
 }
 
@@ -401,4 +387,28 @@ func TestOtherDatabase(t *testing.T) {
 	got := fmt.Sprint(d.Data["of"], n, none, streamedIDs, collect(t.Context(), t, r, all, ""), len(p.Documents(t, "members")))
 	same(t, "what is read and written", "ghost1 [b] 1 [[new]] 1", got)
 	ok(t, c.Close())
+}
+
+func TestInstant(t *testing.T) {
+	now := time.Date(2026, 1, 10, 18, 0, 0, 1000, time.UTC)
+	d := documents.Document{Data: map[string]any{
+		"time": now, "null": nil, "text": "2026-01-10T18:00:00Z", "number": now.UnixMilli(), "false": false, "map": map[string]any{"seconds": int64(0)},
+		"first": documents.Earliest, "before": documents.Earliest.Add(-time.Microsecond), "epoch": time.Unix(0, 0).UTC(), "zero": time.Time{},
+	}}
+	for field, want := range map[string]struct{ set, ok bool }{
+		"time": {true, true}, "null": {false, true}, "missing": {false, true},
+		"first": {true, true}, "before": {false, false}, "epoch": {false, false}, "zero": {false, false},
+		"text": {false, false}, "number": {false, false}, "false": {false, false}, "map": {false, false},
+	} {
+		at, set, ok := d.Instant(field)
+		if set != want.set || ok != want.ok {
+			t.Errorf("%s: set %v, ok %v", field, set, ok)
+		}
+		if set && !at.Equal(now) && field != "first" || !set && !at.IsZero() {
+			t.Errorf("%s: %s", field, at)
+		}
+	}
+	if _, set, ok := (documents.Document{}).Instant("time"); set || !ok {
+		t.Errorf("no data at all: set %v, ok %v", set, ok)
+	}
 }

@@ -27,11 +27,7 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 		"a lost answer":     {lost: true, want: []any{"left", "again"}},
 		"changed since":     {meanwhile: func(path string) { p.Set(t, path, data{"is": "theirs"}) }, want: []any{"left", "theirs"}},
 		"written as it was": {meanwhile: func(path string) { p.Set(t, path, data{"is": "left"}) }, want: []any{"left"}},
-		"deleted since": {meanwhile: func(path string) {
-			if _, err := p.Firestore(t).Doc(path).Delete(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}, want: []any{"left", nil}},
+		"deleted since":     {meanwhile: func(path string) { p.Delete(t, path) }, want: []any{"left", nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := telling(t, p, func(n int, send func() error) error {

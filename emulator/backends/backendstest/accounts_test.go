@@ -51,16 +51,16 @@ func TestAccountLife(t *testing.T) {
 	wants("its own number", fine)(update("u3", new(auth.UserToUpdate).PhoneNumber("+15550100")))
 	wants("update nobody", auth.IsUserNotFound)(update("nobody", new(auth.UserToUpdate).Disabled(true)))
 	wants("another project's", auth.IsUserNotFound)(other.GetUser(ctx, "u1"))
-	if byEmail, err := client.GetUserByEmail(ctx, "a@example.com"); err != nil || byEmail.UID != "u1" {
-		t.Errorf("by address: %v, %v", byEmail, err)
-	}
+	byEmail, err := client.GetUserByEmail(ctx, "a@example.com")
+	ok(t, err)
+	same(t, "by address", "u1", byEmail.UID)
 	updated, err := update("u1", new(auth.UserToUpdate).Disabled(false).Email("b@example.com").DisplayName(""))
 	ok(t, err)
 	same(t, "updated", []any{false, "b@example.com", ""}, []any{updated.Disabled, updated.Email, updated.DisplayName})
 	ok(t, client.SetCustomUserClaims(ctx, "u1", map[string]any{"admin": true}))
-	if got, err := client.GetUser(ctx, "u1"); err != nil || got.CustomClaims["admin"] != true {
-		t.Errorf("claims: %v, %v", got, err)
-	}
+	got, err := client.GetUser(ctx, "u1")
+	ok(t, err)
+	same(t, "claims", map[string]any{"admin": true}, got.CustomClaims)
 	wants("delete", fine)(nil, client.DeleteUser(ctx, "u1"))
 	wants("delete again", auth.IsUserNotFound)(nil, client.DeleteUser(ctx, "u1"))
 	wants("by the address of the deleted", auth.IsUserNotFound)(client.GetUserByEmail(ctx, "b@example.com"))
@@ -121,9 +121,8 @@ func TestManyAccounts(t *testing.T) {
 		t.Error("1001 are taken")
 	}
 	result, err := client.DeleteUsers(ctx, []string{"u0003", "nobody"})
-	if err != nil || result.SuccessCount != 2 {
-		t.Errorf("%+v, %v", result, err)
-	}
+	ok(t, err)
+	same(t, "deleted", 2, result.SuccessCount)
 	same(t, "left", append([]string{"u0002"}, want[4:]...), p.Accounts(t))
 }
 
@@ -135,9 +134,8 @@ func TestWhatIsToldOfAnAccount(t *testing.T) {
 		new(auth.UserToCreate).UID("u1").Email("a@example.com").Password("secret7").PhoneNumber("+819012345678"),
 		new(auth.UserToCreate).UID("u2").Email("b@example.com"),
 	} {
-		if _, err := client.CreateUser(t.Context(), u); err != nil {
-			t.Fatal(err)
-		}
+		_, err := client.CreateUser(t.Context(), u)
+		ok(t, err)
 	}
 	p.Import(t, new(auth.UserToImport).UID("u3").Metadata(&auth.UserMetadata{CreationTimestamp: 5000, LastLogInTimestamp: 6000}))
 	got := map[string]auth.UserMetadata{}

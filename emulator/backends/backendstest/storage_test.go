@@ -34,31 +34,23 @@ func upload(t *testing.T, o *storage.ObjectHandle, content string, set ...func(*
 		f(w)
 	}
 	_, err := io.WriteString(w, content)
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatalf("upload %q: %v", o.ObjectName(), err)
-	}
+	ok(t, errors.Join(err, w.Close()))
 	return w.Attrs()
 }
 
 func attributes(t *testing.T, o *storage.ObjectHandle) *storage.ObjectAttrs {
 	t.Helper()
 	a, err := o.Attrs(t.Context())
-	if err != nil {
-		t.Fatalf("get %q: %v", o.ObjectName(), err)
-	}
+	ok(t, err)
 	return a
 }
 
 func content(t *testing.T, o *storage.ObjectHandle) string {
 	t.Helper()
 	r, err := o.NewReader(t.Context())
-	if err != nil {
-		t.Fatalf("download %q: %v", o.ObjectName(), err)
-	}
+	ok(t, err)
 	content, err := io.ReadAll(r)
-	if err := errors.Join(err, r.Close()); err != nil {
-		t.Fatalf("download %q: %v", o.ObjectName(), err)
-	}
+	ok(t, errors.Join(err, r.Close()))
 	return string(content)
 }
 
@@ -417,9 +409,9 @@ func TestVersioning(t *testing.T) {
 		same(t, "copy", http.StatusNotImplemented, copied(a, other))
 		return
 	}
-	if attrs, err := bucket.Attrs(ctx); err != nil || !attrs.VersioningEnabled {
-		t.Errorf("%+v, %v", attrs, err)
-	}
+	attrs, err := bucket.Attrs(ctx)
+	ok(t, err)
+	same(t, "versioning", true, attrs.VersioningEnabled)
 	_, found := kept(t, bucket, storage.Query{SoftDeleted: true})
 	same(t, "soft-deleted", []string(nil), found)
 	same(t, "a noncurrent generation is told", false, attributes(t, a.Generation(first)).Deleted.IsZero())
