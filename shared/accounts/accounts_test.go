@@ -195,12 +195,13 @@ func TestAsleepBetweenCalls(t *testing.T) {
 func TestSentAgain(t *testing.T) {
 	for name, broken := range breaks {
 		for _, times := range []int{2, maxAttempts} {
-			calls, asked, pauses := 0, 0, 0
+			var calls atomic.Int32
+			asked, pauses := 0, 0
 			w := writer(google(t, func(w http.ResponseWriter, r *http.Request) {
 				if !strings.HasSuffix(r.URL.Path, "/accounts:batchDelete") {
 					t.Error(r.URL)
 				}
-				if calls++; calls <= times {
+				if int(calls.Add(1)) <= times {
 					broken(w, r)
 				}
 				fmt.Fprint(w, "{}")
@@ -210,8 +211,8 @@ func TestSentAgain(t *testing.T) {
 				return nil
 			}
 			got := w.Delete(t.Context(), []string{"u1"})[0]
-			if want := min(times+1, maxAttempts); (got == nil) != (times < maxAttempts) || calls != want || asked != want || pauses != want-1 {
-				t.Errorf("%s: %v after %d calls and %d pauses, asked %d times", name, got, calls, pauses, asked)
+			if want := min(times+1, maxAttempts); (got == nil) != (times < maxAttempts) || int(calls.Load()) != want || asked != want || pauses != want-1 {
+				t.Errorf("%s: %v after %d calls and %d pauses, asked %d times", name, got, calls.Load(), pauses, asked)
 			}
 		}
 	}

@@ -56,23 +56,25 @@ func TestWhichAccountsAreDue(t *testing.T) {
 	cutoff := now.Add(-30 * day)
 	at := func(t time.Time) int64 { return t.UnixMilli() }
 	const tick = time.Millisecond
+	since := old.Format(time.RFC3339) + ", older than 30 days"
 	due, young, invalid := "do", "not older than 30 days", "the time when it was last active is unknown"
 	for name, tt := range map[string]struct {
 		rule    fields
 		account accounts.Account
-		want    string // "do", or why it is kept
+		want    string // "do", with why, or why it is kept
 	}{
-		"just old enough": {nil, accounts.Account{UID: "u", Created: 1, LastLogin: at(cutoff.Add(-tick))}, due},
-		"exactly as old":  {nil, accounts.Account{UID: "u", Created: 1, LastLogin: at(cutoff)}, young},
-		"signed in, then refreshed": {nil, accounts.Account{
-			UID: "u", Created: 1, LastLogin: 1, LastRefresh: at(cutoff),
-		}, young},
-		"refreshed a tick earlier": {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, LastRefresh: at(cutoff.Add(-tick))}, due},
-		"made since":               {nil, accounts.Account{UID: "u", Created: at(cutoff), LastLogin: 1}, young},
-		"in the future":            {nil, accounts.Account{UID: "u", Created: 1, LastLogin: at(now.Add(day))}, young},
-		"created in the future":    {nil, accounts.Account{UID: "u", Created: at(now.Add(day)), LastLogin: 1}, young},
-		"no creation":              {nil, accounts.Account{UID: "u", LastLogin: 1}, invalid},
-		"unreadable refresh":       {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, LastRefresh: accounts.Unreadable}, invalid},
+		"why": {nil, accounts.Account{UID: "u", Created: at(old), LastLogin: at(old)}, "do: anonymous, last active " + since},
+		"why, by creation": {fields{"accounts": "all", "age": fields{"by": "creationTime", "days": 30}},
+			accounts.Account{UID: "u", Created: at(old)}, "do: created " + since},
+		"just old enough":           {nil, accounts.Account{UID: "u", Created: 1, LastLogin: at(cutoff.Add(-tick))}, due},
+		"exactly as old":            {nil, accounts.Account{UID: "u", Created: 1, LastLogin: at(cutoff)}, young},
+		"signed in, then refreshed": {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, LastRefresh: at(cutoff)}, young},
+		"refreshed a tick earlier":  {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, LastRefresh: at(cutoff.Add(-tick))}, due},
+		"made since":                {nil, accounts.Account{UID: "u", Created: at(cutoff), LastLogin: 1}, young},
+		"in the future":             {nil, accounts.Account{UID: "u", Created: 1, LastLogin: at(now.Add(day))}, young},
+		"created in the future":     {nil, accounts.Account{UID: "u", Created: at(now.Add(day)), LastLogin: 1}, young},
+		"no creation":               {nil, accounts.Account{UID: "u", LastLogin: 1}, invalid},
+		"unreadable refresh":        {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, LastRefresh: accounts.Unreadable}, invalid},
 		"by creation, old": {fields{"age": fields{"by": "creationTime", "days": 30}}, accounts.Account{
 			UID: "u", Created: at(cutoff.Add(-tick)), LastLogin: at(now), LastRefresh: accounts.Unreadable,
 		}, due},
@@ -98,52 +100,13 @@ func TestWhichAccountsAreDue(t *testing.T) {
 	} {
 		d := guest(t, tt.rule, tt.account)
 		want := cleanup.Decision{Reason: tt.want, Invalid: strings.HasPrefix(tt.want, "its ") || strings.HasPrefix(tt.want, "the time")}
-		if tt.want == due {
-			want = cleanup.Do("delete account", d.Reason) // TestWhyAnAccountGoes is about that
+		if why, told := strings.CutPrefix(tt.want, "do: "); told {
+			want = cleanup.Do("delete account", why)
+		} else if tt.want == due {
+			want = cleanup.Do("delete account", d.Reason)
 		}
 		enginetest.Want(t, name, want, d)
 	}
-}
-
-// TestWhyAnAccountGoes: the reason says what the rule asks for, and the time.
-func TestWhyAnAccountGoes(t *testing.T) {
-	a := accounts.Account{UID: "u", Created: old.UnixMilli(), LastLogin: old.UnixMilli()}
-	for want, more := range map[string]fields{
-		"anonymous, last active " + old.Format(time.RFC3339) + ", older than 30 days": nil,
-		"created " + old.Format(time.RFC3339) + ", older than 30 days":                {"accounts": "all", "age": fields{"by": "creationTime", "days": 30}},
-	} {
-		if d := guest(t, more, a); d != cleanup.Do("delete account", want) {
-			t.Errorf("%+v, want %s", d, want)
-		}
-	}
-}
-
-// TestOldGuestsGo: old guests are deleted. Their neighbours stay: accounts that came back, that have a document, or that sign
-// in otherwise.
-func TestOldGuestsGo(t *testing.T) {
-	f := start(t, guests(keptByUser))
-	f.Import(t,
-		signedIn("guest-1", old), signedIn("guest-10", old), signedIn("guest-2", now.Add(-time.Hour)), signedIn("guest-3", old),
-		signedIn("a/b", old),
-		new(auth.UserToImport).UID("made").Metadata(&auth.UserMetadata{CreationTimestamp: old.UnixMilli()}),
-		signedIn("hana", old).Email("hana@example.com"), signedIn("ken", old).PhoneNumber("+819012345678"),
-	)
-	f.Set(t, "users/guest-3", fields{"name": "hana"})
-	f.Set(t, "users/guest-1x", fields{"name": "ken"})
-	preview := f.RunQuery(t, "?dryRun=true", "")
-	var plan []string
-	for _, p := range preview.Plan {
-		plan = append(plan, p.Target)
-		enginetest.Want(t, "more of "+p.Target, false, p.More)
-	}
-	enginetest.Want(t, "plan", []string{"account guest-1", "account guest-10"}, plan)
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 2))
-	enginetest.Want(t, "kept", map[string]int{
-		"not anonymous": 3, "not older than 30 days": 1, "users/{uid} exists": 1, "its uid makes users/{uid} an invalid path": 1,
-	}, got.Kept)
-	enginetest.Want(t, "scanned", 8, got.Scanned)
-	enginetest.Want(t, "accounts", []string{"a/b", "guest-2", "guest-3", "hana", "ken", "made"}, f.Accounts(t))
 }
 
 // TestCustomTokensAndLateTokens covers accounts that only the embedded Authentication can create.
@@ -153,7 +116,12 @@ func TestCustomTokensAndLateTokens(t *testing.T) {
 	f.SetAccount(t, "custom", fields{"customAuth": true})
 	f.SetAccount(t, "odd", fields{"createdAt": nil})
 	f.SetAccount(t, "refreshed", fields{"lastRefreshAt": now.AddDate(0, 0, -30).Format("2006-01-02T15:04:05.000Z")})
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete account", 1))
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 1))
+	enginetest.Want(t, "kept",
+		map[string]int{"not anonymous": 1, "not older than 30 days": 1, "the time when it was last active is unknown": 1},
+		got.Kept)
+	enginetest.Want(t, "scanned", 4, got.Scanned)
 	enginetest.Want(t, "accounts", []string{"custom", "odd", "refreshed"}, f.Accounts(t))
 }
 
@@ -172,7 +140,9 @@ func TestTooManyAccountsAreDue(t *testing.T) {
 			}
 			f := start(t, rule)
 			someGuests(t, f, tt.due)
-			f.SignUp(t, backendsNames(tt.young)...)
+			for i := range tt.young {
+				f.SignUp(t, fmt.Sprintf("user-%d", i))
+			}
 			got := f.Run(t, "")
 			enginetest.Want(t, "left", tt.young+map[bool]int{true: tt.due}[tt.aborted], len(f.Accounts(t)))
 			if tt.aborted {
@@ -182,13 +152,6 @@ func TestTooManyAccountsAreDue(t *testing.T) {
 			}
 		})
 	}
-}
-
-func backendsNames(n int) (names []string) {
-	for i := range n {
-		names = append(names, fmt.Sprintf("user-%d", i))
-	}
-	return names
 }
 
 // TestAnEmptyDatabaseDeletesNoAccount: a document that nobody wrote looks like one in another database, or like one in a
@@ -231,48 +194,42 @@ func TestAnEmptyDatabaseDeletesNoAccount(t *testing.T) {
 
 // api stands between a run and Authentication.
 type api struct {
-	mu     sync.Mutex
-	before func(method string) error // called before each call; its error is the call's answer
-	after  func(method string) error
-	opened bool
+	mu            sync.Mutex
+	before, after func(method string) error // called before and after each call; an error is the call's answer
 }
 
 func (a *api) call(method string, _ []string, send func() error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.before != nil {
-		if err := a.before(method); err != nil {
-			return err
-		}
+	if err := a.before(method); err != nil {
+		return err
 	}
-	err := send()
-	if a.after != nil {
-		err = errors.Join(err, a.after(method))
-	}
-	return err
+	return errors.Join(send(), a.after(method))
 }
 
 // watch puts an api between a function and Authentication.
 func watch(f *enginetest.Function) *api {
-	a := &api{}
-	f.Hooks.Accounts = func(base accounts.API) accounts.API {
-		a.opened = true
-		return accounts.Wrap(base, a.call)
-	}
+	nothing := func(string) error { return nil }
+	a := &api{before: nothing, after: nothing}
+	f.Hooks.Accounts = func(base accounts.API) accounts.API { return accounts.Wrap(base, a.call) }
 	return a
+}
+
+// fails is the answer of a method that fails, and of no other.
+func fails(failing string) func(method string) error {
+	return func(method string) error {
+		if method == failing {
+			return errors.New("the connection broke")
+		}
+		return nil
+	}
 }
 
 // TestDeletionsWhoseAnswerIsLost: they count as done, and the log says that this is not certain.
 func TestDeletionsWhoseAnswerIsLost(t *testing.T) {
 	f := start(t, guests(nil))
 	someGuests(t, f, 3)
-	a := watch(f)
-	a.after = func(method string) error {
-		if method == "DeleteUsers" {
-			return errors.New("the connection broke")
-		}
-		return nil
-	}
+	watch(f).after = fails("DeleteUsers")
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 3))
 	enginetest.Want(t, "accounts", []string{}, f.Accounts(t))
@@ -304,16 +261,11 @@ func TestDeletionsThatFail(t *testing.T) {
 	enginetest.Want(t, "accounts", uids[1:2], f.Accounts(t))
 	f.FailDelete(t, uids[1], "")
 	for _, method := range []string{"ListUsers", "GetUsers"} {
-		a.before = func(m string) error {
-			if m == method {
-				return errors.New("denied")
-			}
-			return nil
-		}
+		a.before = fails(method)
 		enginetest.Want(t, "status without "+method, report.Failed, f.Run(t, "").Status)
 		enginetest.Want(t, "accounts without "+method, uids[1:2], f.Accounts(t))
 	}
-	a.before = nil
+	a.before = fails("no method")
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete account", 1))
 }
 
@@ -323,15 +275,11 @@ func TestALimitOnAccounts(t *testing.T) {
 	f := start(t, guests(fields{"limit": 10}))
 	someGuests(t, f, 25)
 	f.SignUp(t, "hana")
-	var done []int
-	for range 4 {
+	for _, done := range []int{10, 10, 5, 0} {
 		got := f.Run(t, "")
-		if got.Status != report.Completed {
-			t.Fatalf("%s %v", got.Status, got.Failures)
-		}
-		done = append(done, got.Actions["delete account"].Done)
+		enginetest.Want(t, "status", report.Completed, got.Status)
+		enginetest.Want(t, "done", done, got.Actions["delete account"].Done)
 	}
-	enginetest.Want(t, "done", []int{10, 10, 5, 0}, done)
 	enginetest.Want(t, "accounts", []string{"hana"}, f.Accounts(t))
 }
 
@@ -385,12 +333,17 @@ func TestAListingThatIsInterrupted(t *testing.T) {
 func TestPlanOfAccounts(t *testing.T) {
 	f := start(t, guests(nil))
 	uids := someGuests(t, f, 3)
-	a := watch(f)
+	called := false
+	watch(f).before = func(string) error {
+		called = true
+		return nil
+	}
 	rep, err := f.Plan(t.Context(), engine.PlanOptions{Now: now})
-	if err != nil || !a.opened {
-		t.Fatalf("%v; watched: %v", err, a.opened)
+	if err != nil || !called {
+		t.Fatalf("%v; watched: %t", err, called)
 	}
 	enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{"delete account": {Planned: 3}})
 	enginetest.Want(t, "the last of the plan", "account "+uids[2], rep.Plan[2].Target)
+	enginetest.Want(t, "more of it", false, rep.Plan[2].More)
 	enginetest.Want(t, "accounts", uids, f.Accounts(t))
 }

@@ -26,12 +26,18 @@ func entry(t testing.TB, rule any, others ...string) manifest.Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = []byte(`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *",` + strings.Join(append([]string{strings.TrimPrefix(string(text), "{")}, others...), ",") + `]}`)
-	entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: text})
+	own := `{"name":"cleanupThings","schedule":"0 4 * * *",` + strings.TrimPrefix(string(text), "{")
+	return lists(t, strings.Join(append([]string{own}, others...), ","))[0]
+}
+
+// lists returns the entries of a list of rules.
+func lists(t testing.TB, rules string) []manifest.Entry {
+	t.Helper()
+	entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(`{"rules":[` + rules + `]}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return entries[0]
+	return entries
 }
 
 // with returns a rule with more keys.

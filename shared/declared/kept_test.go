@@ -11,16 +11,6 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// lists returns the entries of a list of rules.
-func lists(t *testing.T, rules string) []manifest.Entry {
-	t.Helper()
-	entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(`{"rules":[` + rules + `]}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return entries
-}
-
 // TestWhatAnotherRuleKeeps stays, and its parent with it: whatever that rule's unless says, and wherever with leads there.
 func TestWhatAnotherRuleKeeps(t *testing.T) {
 	t.Parallel()

@@ -26,10 +26,7 @@ func ruleOf(t *testing.T, example string) string {
 			delete(rule, "collection")
 		}
 	}
-	for key, value := range said {
-		rule[key] = value
-	}
-	text, err := json.Marshal(rule)
+	text, err := json.Marshal(with(rule, said))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // TestAgesOfAnotherFormAreTold: what no query finds because its age is of another form is named by every run.
@@ -41,65 +39,63 @@ func TestAgesOfAnotherFormAreTold(t *testing.T) {
 	}
 }
 
-// TestALimitSaysThatItLeftSome: whatever the form of the age.
-func TestALimitSaysThatItLeftSome(t *testing.T) {
-	t.Parallel()
-	for _, as := range []string{"timestamp", "text"} {
-		t.Run(as, func(t *testing.T) {
-			f := start(t, fields{"collection": "drafts", "age": fields{"field": "at", "as": as, "days": 30}, "limit": 3, "maxDuePercent": 100})
-			f.SetMany(t, 5, func(i int) (string, fields) {
-				if as == "text" {
-					return fmt.Sprint("drafts/", i), fields{"at": old.Format(time.RFC3339)}
-				}
-				return fmt.Sprint("drafts/", i), fields{"at": old}
-			})
-			rep := f.Run(t, "")
-			enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 3))
-			if said := fmt.Sprint(rep.Kept, rep.Warnings); !strings.Contains(said, "left to a later run: each run does 3:2") &&
-				!strings.Contains(said, "limit is 3: more may be due") {
-				t.Errorf("it says %s", said)
-			}
-		})
-	}
-}
-
 // TestJudgedAgainInTheCommit: whatever the rule does, a document that changed since the plan is judged again. If it is due all the same,
-// that is done; if not, it is left alone.
+// that is done, and the undo log has it as it was then; if not, or if somebody deleted it, it is left alone, and nothing goes
+// along.
 func TestJudgedAgainInTheCommit(t *testing.T) {
 	t.Parallel()
-	due := fields{"at": old, "by": "ken"}
+	due := fields{"at": old, "by": "ken", "list": array{fields{"at": old}, "x"}}
+	along := array{fields{"account": "{id}"}, fields{"document": "users/{id}"}}
 	for name, more := range map[string]fields{
 		"deleted alone": {}, "with": {"with": array{fields{"subcollection": "**"}}}, "unless": {"unless": array{fields{"document": "users/{by}"}}},
 		"gone": {"gone": array{fields{"document": "users/{by}"}}}, "set": {"where": array{fields{"field": "done", "is": "not true"}}, "set": fields{"done": true}},
 		"remove": {"age": fields{"field": "list[].at", "days": 30}, "remove": "list[]"}, "warn": {"warn": fields{"days": 3, "field": "warnedAt"}},
 		"many collections": {"collection": "drafts/{d}/parts"}, "limit": {"limit": 10}, "a condition": {"where": array{fields{"field": "by", "==": "ken"}}},
+		"of any age": {"age": "any", "with": along},
+		"of an odd age": {"age": fields{"field": "at", "days": 1, "optional": true}, "with": along,
+			"gone": array{fields{"document": "users/{by}"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule := with(drafts(fields{"maxDuePercent": 100, "age": fields{"field": "at", "days": 30}}), more)
 			rule["where"] = append(append(array{}, asList(rule["where"])...), fields{"field": "state", "is": "not set"})
 			f := start(t, rule)
-			f.Set(t, "users/other", fields{"x": true})
 			in := "drafts/"
 			if name == "many collections" {
 				in = "drafts/x/parts/"
 			}
-			data := func(more fields) fields {
-				return with(with(due, fields{"list": array{fields{"at": old}, "x"}}), more)
+			for _, id := range []string{"same", "touched", "again", "kept", "deleted"} {
+				f.Set(t, in+id, due)
+				f.Set(t, "users/"+id, fields{"x": true})
+				f.SignUp(t, id)
 			}
-			for _, id := range []string{"same", "touched", "kept"} {
-				f.Set(t, in+id, data(nil))
-			}
+			inUse, touched := with(due, fields{"state": "in use"}), with(due, fields{"text": "new"})
 			f.Hooks.BeforeApply = func() {
-				f.Set(t, in+"touched", data(fields{"text": "new"}))
-				f.Set(t, in+"kept", data(fields{"state": "in use"}))
+				f.Delete(t, in+"deleted")
+				f.Delete(t, in+"again")
+				f.Set(t, in+"again", touched)
+				f.Set(t, in+"touched", touched)
+				f.Set(t, in+"kept", inUse)
+				f.Set(t, in+"same", due) // writes nothing
 			}
 			rep := f.Run(t, "")
 			enginetest.Want(t, "status", report.Completed, rep.Status)
 			for kind, counts := range rep.Actions {
-				enginetest.Want(t, kind, report.Counts{Planned: 3, Done: 2, Changed: 1}, counts)
+				enginetest.Want(t, kind, report.Counts{Planned: 5, Done: 3, Changed: 2}, counts)
 			}
-			kept := f.Documents(t, strings.TrimSuffix(in, "/"))["kept"]
-			enginetest.Want(t, "what is kept", data(fields{"state": "in use"}), kept)
+			left := f.Documents(t, strings.TrimSuffix(in, "/"))
+			enginetest.Want(t, "what is kept", inUse, left["kept"])
+			enginetest.Want(t, "what is deleted", fields(nil), left["deleted"])
+			writes := kept(t, f, rep.RunID)
+			for id, text := range map[string]string{"same": "", "touched": "new", "again": "new"} {
+				write, there := writes[in+id]
+				enginetest.Want(t, id+" in the undo log", array{true, text}, array{there, write["text"].GetStringValue()})
+			}
+			users, uids := []string{"again", "deleted", "kept", "same", "touched"}, f.Accounts(t)
+			if rule["age"] == "any" || name == "of an odd age" {
+				users = []string{"deleted", "kept"}
+			}
+			enginetest.Want(t, "users", users, f.IDs(t, "users"))
+			enginetest.Want(t, "accounts", users, uids)
 		})
 	}
 }
@@ -107,20 +103,4 @@ func TestJudgedAgainInTheCommit(t *testing.T) {
 func asList(value any) array {
 	list, _ := value.(array)
 	return list
-}
-
-// TestUndoOfLargeDocuments: twelve documents of a megabyte each come back.
-func TestUndoOfLargeDocuments(t *testing.T) {
-	f := start(t, drafts(fields{"maxDuePercent": 100}))
-	f.Env["UNDO_DAYS"] = "7"
-	for i := range 12 {
-		f.Set(t, fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old, "text": strings.Repeat("x", 1_000_000)})
-	}
-	rep := f.Run(t, "")
-	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 12))
-	err := f.Restorer(t, nil).Undo(t.Context(), rep.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
-	if err != nil {
-		t.Error(err)
-	}
-	enginetest.Want(t, "drafts", 12, len(f.IDs(t, "drafts")))
 }

@@ -2,7 +2,6 @@ package declared_test
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,13 +11,10 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// reference stands for a reference to a document.
-type reference string
-
 // stranger is a rule that somebody wrote who knows the page about rules, and an application that writes its data in its own way.
 type stranger struct {
 	with, unless, gone array // of a rule about drafts
-	others             string
+	others             []string
 	data               map[string]any // fields of documents; "due" and "young" are drafts
 	files, uids        []string
 	deleted            []string // besides drafts/due
@@ -93,9 +89,11 @@ var strangers = map[string]stranger{
 		deleted: []string{"users/ken"}, said: "with[0].with: logs below 1 of 1 documents would stay"},
 
 	// Accounts that another rule keeps.
-	"an account that a rule keeps": {with: array{fields{"account": "{id}"}}, others: accountsBut, uids: []string{"due"}, data: map[string]any{"admins/due": fields{}},
+	"an account that a rule keeps": {with: array{fields{"account": "{id}"}}, others: []string{accountsBut}, uids: []string{"due"},
+		data: map[string]any{"admins/due": fields{}},
 		kept: true, said: "the account that would be deleted with it stays, because admins/{uid} exists"},
-	"an account that no rule keeps": {with: array{fields{"account": "{id}"}}, others: accountsBut, uids: []string{"due"}, data: map[string]any{"admins/other": fields{}}, deleted: []string{"account due"}},
+	"an account that no rule keeps": {with: array{fields{"account": "{id}"}}, others: []string{accountsBut}, uids: []string{"due"},
+		data: map[string]any{"admins/other": fields{}}, deleted: []string{"account due"}},
 }
 
 const accountsBut = `{"name":"cleanupAccounts","schedule":"0 4 * * *","accounts":"all","age":{"by":"lastActive","days":30},"unless":[{"document":"admins/{uid}"}]}`
@@ -112,44 +110,19 @@ func TestStrangers(t *testing.T) {
 					r[key] = value
 				}
 			}
-			var others []string
-			if tt.others != "" {
-				others = []string{tt.others}
+			w := world{others: tt.others, documents: map[string]fields{}, objects: tt.files, accounts: tt.uids, gone: tt.deleted}
+			for path, data := range tt.data {
+				w.documents[path] = data.(fields)
 			}
-			e := entry(t, r, others...)
-			f := enginetest.New(t, newFunction(t, e))
-			f.Indexes, f.Now = e.AllIndexes(), now
 			for name, at := range map[string]any{"due": old, "young": now} {
 				own, _ := tt.data[name].(fields)
-				f.Set(t, "drafts/"+name, with(stored(asWritten(f, t, own), f.Bucket).(fields), fields{"updatedAt": at}))
+				delete(w.documents, name)
+				w.documents["drafts/"+name] = with(fields{"updatedAt": at}, own)
 			}
-			for path, data := range tt.data {
-				if strings.Contains(path, "/") {
-					f.Set(t, path, stored(asWritten(f, t, data), f.Bucket).(fields))
-				}
-			}
-			for _, name := range tt.files {
-				f.Put(t, name, nil, nil)
-			}
-			for _, uid := range tt.uids {
-				f.SignUp(t, uid)
-			}
-			before := f.Everything(t)
-			f.Run(t, `{"dryRun":true}`)
-			rep := f.Run(t, "")
-			var gone []string
-			for _, name := range slices.Sorted(maps.Keys(before)) {
-				if _, there := f.Everything(t)[name]; !there {
-					gone = append(gone, strings.TrimPrefix(name, "gs://"+f.Bucket+"/"))
-				}
-			}
-			want := slices.Clone(tt.deleted)
 			if !tt.kept {
-				want = append(want, "drafts/due")
+				w.gone = append(slices.Clone(w.gone), "drafts/due")
 			}
-			slices.Sort(gone)
-			slices.Sort(want)
-			enginetest.Want(t, "deleted", want, gone)
+			rep, f := w.run(t, r)
 			said := fmt.Sprint(rep.Kept, rep.Warnings, rep.Failures, f.LogLines(t))
 			if !strings.Contains(said, tt.said) {
 				t.Errorf("the report says %s, want %q", said, tt.said)
@@ -176,27 +149,4 @@ func TestWhoRefersIsReadEachRun(t *testing.T) {
 	f.Now = f.Now.Add(time.Hour)
 	f.Run(t, "")
 	enginetest.Want(t, "files", []string{}, f.Objects(t))
-}
-
-// asWritten returns a value with what references stand for.
-func asWritten(f *enginetest.Function, t *testing.T, value any) any {
-	switch v := value.(type) {
-	case reference:
-		return f.Firestore(t).Doc(string(v))
-	case string:
-		return strings.ReplaceAll(v, "BUCKET", f.Bucket)
-	case array:
-		all := array{}
-		for _, one := range v {
-			all = append(all, asWritten(f, t, one))
-		}
-		return all
-	case fields:
-		all := fields{}
-		for key, one := range v {
-			all[key] = asWritten(f, t, one)
-		}
-		return all
-	}
-	return value
 }

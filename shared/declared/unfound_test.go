@@ -98,10 +98,3 @@ func TestWithOfAccountsThatLeadsToNothing(t *testing.T) {
 	enginetest.WantAborted(t, f.Run(t, ""), "never found: with[1].with[0]: the collection order has no document")
 	enginetest.Want(t, "accounts", []string{"one"}, f.Accounts(t))
 }
-
-// TestWithOfNothingThatIsDue: where nothing is due, nothing would be left behind.
-func TestWithOfNothingThatIsDue(t *testing.T) {
-	f := start(t, drafts(fields{"with": array{fields{"subcollection": "part"}}}))
-	f.Set(t, "drafts/young", fields{"updatedAt": now})
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
-}

@@ -10,39 +10,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// TestWhatOthersReferTo: a file, or a document, goes along only with the last of the collection that refers to it.
-func TestWhatOthersReferTo(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		second any // its age
-		spelt  string
-		kept   int
-		left   int
-	}{
-		"the other stays":                      {now, "drafts/cover.png", 2, 1},
-		"the other stays, in another spelling": {now, "gs://BUCKET/drafts/cover.png", 2, 1},
-		"the other goes, too":                  {old, "drafts/cover.png", 0, 0},
-		"the other refers to another":          {now, "drafts/other.png", 1, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := start(t, drafts(fields{"maxDuePercent": 100, "with": array{fields{"objects": "drafts/**", "field": "cover"}, fields{"document": "teams/{team}"}}}))
-			f.Put(t, "drafts/cover.png", nil, nil)
-			f.Set(t, "teams/red", fields{"x": true})
-			f.Set(t, "drafts/a", fields{"updatedAt": old, "cover": "drafts/cover.png", "team": "red"})
-			f.Set(t, "drafts/b", fields{"updatedAt": tt.second, "cover": strings.ReplaceAll(tt.spelt, "BUCKET", f.Bucket), "team": "red"})
-			rep := f.Run(t, "")
-			enginetest.Want(t, "status", report.Completed, rep.Status)
-			enginetest.Want(t, "kept", tt.kept, rep.Kept["another document of drafts refers to it"])
-			enginetest.Want(t, "files", tt.left, len(f.Objects(t)))
-			teams := 1
-			if tt.second == old {
-				teams = 0
-			}
-			enginetest.Want(t, "teams", teams, len(f.Documents(t, "teams")))
-		})
-	}
-}
-
 // TestFilesInWhateverSpelling: a file is deleted together with the document that refers to it, however that is spelt, and stays as long as
 // another document of the collection refers to it, however that is spelt. What is not there is told.
 func TestFilesInWhateverSpelling(t *testing.T) {
@@ -128,23 +95,6 @@ func sharedFile(t *testing.T, field, own, others, in string) {
 	enginetest.Want(t, "files", want, f.Objects(t))
 	enginetest.Want(t, "kept because of others", others != "", rep.Kept["another document of drafts refers to it"]+
 		rep.Kept["another document of users/{user}/drafts refers to it"] > 0)
-}
-
-// TestFilesThatAreNotThere: a text that leads to no file is told; nothing else is deleted in its place.
-func TestFilesThatAreNotThere(t *testing.T) {
-	f := start(t, drafts(fields{"maxDuePercent": 100, "with": array{fields{"objects": "covers/**", "field": "cover"}}}))
-	for id, cover := range map[string]string{"none": "covers/none.png", "case": "covers/A.png", "bare": "a.png", "both": "covers/b%20c.png", "other": "x/covers/a.png"} {
-		f.Set(t, "drafts/"+id, fields{"updatedAt": old, "cover": cover})
-	}
-	files := []string{"covers/a.png", "covers/b c.png", "covers/b%20c.png"}
-	for _, name := range files {
-		f.Put(t, name, nil, nil)
-	}
-	rep := f.Run(t, "")
-	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 5))
-	enginetest.Want(t, "files", files, f.Objects(t))
-	enginetest.Want(t, "kept", map[string]int{"cover refers to no file that is there": 2, "cover may refer to several files": 1,
-		"cover holds a URL that names no object of Cloud Storage": 2}, rep.Kept)
 }
 
 // TestDocumentsThatOthersReferTo: a document to which a field leads stays as long as another document refers to it by that field, wherever

@@ -139,10 +139,16 @@ func (c *checker) collection(key, path string, binds bool) {
 		hint = ": leave out the slash at its beginning and its end"
 	case len(parts)%2 == 0:
 		hint = fmt.Sprintf(", but the path of a document: write %q", above)
+	case len(parts) > 1 && plainID(last) && !binds && strings.Contains(above, "{"):
+		hint = fmt.Sprintf(`: a relation cannot say below which documents; for all of them write "collectionGroup": %q`, last)
 	case len(parts) > 1 && plainID(last) && binds:
 		hint = fmt.Sprintf(`; for %s below any document use "collectionGroup": %q`, last, last)
 	}
-	c.Expect(right, key, "%q is not a collection, such as drafts or chats/{chat}/users%s", path, hint)
+	example := "drafts"
+	if binds {
+		example += " or chats/{chat}/users"
+	}
+	c.Expect(right, key, "%q is not a collection, such as %s%s", path, example, hint)
 	c.foreign(key, parts...)
 }
 

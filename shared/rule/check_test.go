@@ -40,6 +40,7 @@ func TestWhatIsRefused(t *testing.T) {
 		`{"collection":"drafts","age":{"field":"at","days":"90"}}`:                                                          "rules[0], cleanupThings: age.days: it must be a whole number, not a string",
 		`{"collection":"drafts","objects":"drafts/","age":{"hours":1}}`:                                                     "exactly one of collection, collectionGroup, objects and accounts",
 		`{"collection":"drafts/a","age":{"field":"at","days":1}}`:                                                           `"drafts/a" is not a collection`,
+		`{` + good + `,"gone":[{"collection":"chats/{c}/users","field":"uid"}]}`:                                            `write "collectionGroup": "users"`,
 		`{"collection":"/drafts","age":{"field":"at","days":1}}`:                                                            `"/drafts" is not a collection`,
 		`{"collection":"cleanupRuns","age":{"field":"at","days":1}}`:                                                        "cleanupRuns belongs to Firesweep itself",
 		`{"collection":"a/b/cleanupJobs","age":{"field":"at","days":1}}`:                                                    "cleanupJobs belongs to Firesweep itself",
