@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/functions"
@@ -48,9 +47,7 @@ func TestTwoDatabasesSideBySide(t *testing.T) {
 		var got []string
 		for _, collection := range []string{"members", "members_products", "cleanupJobs"} {
 			documents, err := databases[name].Collection(collection).Documents(t.Context()).GetAll()
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			for _, d := range documents {
 				line := collection + "/" + d.Ref.ID
 				if status, ok := d.Data()["status"].(string); ok {
@@ -59,8 +56,6 @@ func TestTwoDatabasesSideBySide(t *testing.T) {
 				got = append(got, line)
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("database %s (-want +got):\n%s", name, diff)
-		}
+		enginetest.Want(t, "database "+name, want, got)
 	}
 }

@@ -36,9 +36,7 @@ func TestGolden(t *testing.T) {
 			g := enginetest.NewGolden(t, "golden/"+name)
 			g.Run(t, "nothing to do", start(), "", body)
 			f := start()
-			if err := sampletest.Open(t, f.Project).Load(t.Context(), sampledata.Job(sampleOf(name), now, f.Bucket)); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, sampletest.Open(t, f.Project).Load(t.Context(), sampledata.Job(sampleOf(name), now, f.Bucket)))
 			g.Run(t, "preview", f, "?dryRun=true", body, varying...)
 			g.Run(t, "run", f, "", body, varying...)
 			g.Run(t, "second run", f, "", body, varying...)

@@ -84,14 +84,10 @@ func TestLocks(t *testing.T) {
 		},
 	} {
 		want, err := functions.Lock(manifest.File{Name: list, Text: []byte(read(t, list))})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if wrong != nil {
 			var l lock
-			if err := json.Unmarshal(want, &l); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, json.Unmarshal(want, &l))
 			l.Functions = map[string]manifest.Entry{}
 			wrong(&l)
 			if want, err = json.MarshalIndent(l, "", "  "); err != nil {
@@ -101,9 +97,7 @@ func TestLocks(t *testing.T) {
 		}
 		name := manifest.LockName(list)
 		if os.Getenv("WRITE") != "" {
-			if err := os.WriteFile(name, want, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, os.WriteFile(name, want, 0o600))
 		}
 		if diff := cmp.Diff(string(want), read(t, name)); diff != "" {
 			t.Errorf("%s is stale (-want +file); write it with WRITE=1 go test ./functions -run Locks\n%s", name, diff)
@@ -123,9 +117,7 @@ func TestTerraformTakesWhatRulesNeed(t *testing.T) {
 	for _, list := range lists {
 		text := read(t, list)
 		all, err := manifest.ParseRules(manifest.File{Name: list, Text: []byte(text)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		for _, e := range all {
 			for _, i := range e.Indexes {
 				indexes++

@@ -23,7 +23,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/functions/inactiveprojects"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents/wire"
@@ -148,9 +147,7 @@ func TestNothingThatUsersWroteIsLogged(t *testing.T) {
 	}
 	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
 	project := sampletest.Open(t, p)
-	if err := project.Load(t.Context(), withSecrets(sampledata.Of(now, p.Bucket))); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, project.Load(t.Context(), withSecrets(sampledata.Of(now, p.Bucket))))
 	jobs := functions.Registered()
 	for _, e := range functions.All() {
 		if e.Trigger != manifest.Schedule {
@@ -165,9 +162,7 @@ func TestNothingThatUsersWroteIsLogged(t *testing.T) {
 	}
 	// The secrets were there to be told: a mail, a notification and an archive hold them.
 	state, err := project.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	for _, in := range []string{"mail/", "/notifications/", "archivedInquiries/"} {
 		found := false
 		for path, fields := range state.Documents {
@@ -199,9 +194,7 @@ func TestNothingThatUsersWroteIsLoggedByRules(t *testing.T) {
 					}
 				}
 			}
-			if err := sampletest.Open(t, p).Load(t.Context(), sample); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, sampletest.Open(t, p).Load(t.Context(), sample))
 			done := wantNoSecret(t, p, now, e, func(string) *engine.Function {
 				return engine.NewFunction(declared.Job(e.Name, *e.Rule), time.Minute, e.Uses())
 			})
@@ -256,9 +249,7 @@ func wantNoSecret(
 			lines := f.LogLines(t)
 			for _, line := range lines {
 				text, err := json.Marshal(line)
-				if err != nil {
-					t.Fatal(err)
-				}
+				ok(t, err)
 				withoutSecret(t, f.Job.Name+"'s log", string(text))
 			}
 			if len(lines) == 0 && !refused {
@@ -283,9 +274,7 @@ func TestLimitsTellNothingThatUsersWrote(t *testing.T) {
 			all, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(`{"rules": [{"name": "cleanupDrafts",
 				"description": "d", "schedule": "0 3 * * *", "timeZone": "UTC", "collection": "drafts", "maxDuePercent": 100,
 				"age": {"field": "at", "days": 1}, ` + more + `}]}`)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			return engine.NewFunction(declared.Job(all[0].Name, *all[0].Rule), time.Minute, all[0].Uses())
 		}
 	}
@@ -325,32 +314,9 @@ func TestLimitsTellNothingThatUsersWrote(t *testing.T) {
 			}
 			withoutSecret(t, "the answer", answer)
 			text, err := json.Marshal(f.LogLines(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			withoutSecret(t, "the log", string(text))
 		})
-	}
-}
-
-// TestInvalidSettingsAreNotLogged has texts where settings should be numbers.
-func TestInvalidSettingsAreNotLogged(t *testing.T) {
-	t.Parallel()
-	f := enginetest.New(t, functions.New(inactiveprojects.Job))
-	f.Set(t, "application_settings/current", map[string]any{
-		"delete_inactive_projects": true, "inactive_projects_delete_after_months": secret, "inactive_projects_min_size_mb": secret,
-		"inactive_projects_send_warning_email_after_months": map[string]any{"text": secret},
-	})
-	rep := f.Run(t, "")
-	if rep.Status != report.Failed || !strings.Contains(rep.Failures[0].Error, "inactive_projects_delete_after_months") {
-		t.Errorf("report %+v, want one that names the settings", rep)
-	}
-	for _, told := range []any{rep, f.LogLines(t)} {
-		text, err := json.Marshal(told)
-		if err != nil {
-			t.Fatal(err)
-		}
-		withoutSecret(t, "the log or the answer", string(text))
 	}
 }
 
@@ -366,9 +332,7 @@ func withoutSecret(t *testing.T, where, text string) {
 func doneOf(t *testing.T, answer string) (done int) {
 	t.Helper()
 	var rep report.Report
-	if err := json.Unmarshal([]byte(answer), &rep); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, json.Unmarshal([]byte(answer), &rep))
 	for _, c := range rep.Actions {
 		done += c.Done
 	}

@@ -249,9 +249,7 @@ func (tr trier) setRules(ctx context.Context, text string) error {
 func TestSecurityRulesCloseWhatJobsJudge(t *testing.T) {
 	t.Parallel()
 	tr := newTrier(t)
-	if err := tr.setRules(t.Context(), read(t, rulesFile)); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, tr.setRules(t.Context(), read(t, rulesFile)))
 	judged := whatJobsJudge(t)
 	for _, a := range attempts(judged) {
 		allowed, err := tr.try(t.Context(), a)

@@ -27,9 +27,7 @@ func TestWhateverARunChangesIsFoundByItsID(t *testing.T) {
 	}
 	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
 	project := sampletest.Open(t, p)
-	if err := project.Load(t.Context(), sampledata.Of(now, p.Bucket)); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, project.Load(t.Context(), sampledata.Of(now, p.Bucket)))
 	registered := functions.Registered()
 	for _, e := range functions.All() {
 		if e.Trigger != manifest.Schedule {

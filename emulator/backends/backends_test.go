@@ -3,15 +3,22 @@ package backends
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // embedded says which backends were started here.
@@ -23,9 +30,7 @@ func embeddedIn(b *Backends) embedded {
 
 func TestStartAndClose(t *testing.T) {
 	b, err := Start(context.Background(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	environment := b.Environment()
 	for key, want := range map[string]string{
 		FirestoreHost: "127.0.0.1:", StorageHost: "http://127.0.0.1:", FirebaseStorageHost: "127.0.0.1:",
@@ -49,9 +54,7 @@ func TestStartAndClose(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
+		ok(t, b.Close())
 	}
 	<-b.Done()
 	if err := b.Err(); err != nil {
@@ -62,9 +65,7 @@ func TestStartAndClose(t *testing.T) {
 	}
 	// The ports themselves may be somebody else's by now.
 	for key, connection := range connections {
-		if err := connection.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, connection.SetDeadline(time.Now().Add(time.Minute)))
 		_, err := io.Copy(io.Discard, connection)
 		var timeout net.Error
 		if errors.As(err, &timeout) && timeout.Timeout() {
@@ -77,16 +78,10 @@ func TestStartAndClose(t *testing.T) {
 func TestDeathOfJavaIsNoticed(t *testing.T) {
 	javaAnswersAsFirestore(t, "")
 	b, err := Start(context.Background(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(b.firestore.process.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
+	ok(t, syscall.Kill(b.firestore.process.PID, syscall.SIGKILL))
 	<-b.Done()
-	if err := b.Err(); err == nil || !strings.Contains(err.Error(), "Firestore emulator died") {
-		t.Errorf("error %v", err)
-	}
+	wantError(t, b.Err(), "Firestore emulator died")
 	if err := b.Close(); err == nil {
 		t.Error("Close does not tell")
 	}
@@ -113,18 +108,14 @@ func TestMissingUsesWhatIsThere(t *testing.T) {
 			t.Setenv(TasksHost, "127.0.0.1:4")
 			t.Setenv(test.key, test.value)
 			b, err := Start(context.Background(), Options{Missing: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			want := map[string]string{
 				FirestoreHost: "127.0.0.1:1", AuthHost: "127.0.0.1:2", TasksHost: "127.0.0.1:4",
 				StorageHost: "http://127.0.0.1:3", FirebaseStorageHost: "127.0.0.1:3",
 			}
 			same(t, "environment", want, b.Environment())
 			same(t, "started", embedded{}, embeddedIn(b))
-			if err := b.Close(); err != nil {
-				t.Error(err)
-			}
+			ok(t, b.Close())
 		})
 	}
 }
@@ -135,14 +126,8 @@ func withoutFirestore(t *testing.T) *Backends {
 	clearEnvironment(t)
 	t.Setenv(FirestoreHost, "127.0.0.1:1")
 	b, err := Start(context.Background(), Options{Missing: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	ok(t, err)
+	t.Cleanup(func() { ok(t, b.Close()) })
 	for key, value := range b.Environment() {
 		t.Setenv(key, value)
 	}
@@ -175,9 +160,7 @@ func TestInvalidPagesOfUsers(t *testing.T) {
 	} {
 		status, text := call(t, http.MethodGet,
 			"http://"+b.Environment()[AuthHost]+"/identitytoolkit.googleapis.com/v1/projects/demo-a/accounts:batchGet?"+query, "")
-		if status != want {
-			t.Errorf("%s: %d %s, want %d", query, status, text, want)
-		}
+		same(t, query+": "+text, want, status)
 	}
 }
 
@@ -185,21 +168,31 @@ func TestInvalidPagesOfUsers(t *testing.T) {
 func call(t *testing.T, method, url, body string, change ...func(*http.Request)) (status int, text string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	for _, f := range change {
 		f(request)
 	}
 	response, err := http.DefaultClient.Do(request)
+	ok(t, err)
+	answer, err := io.ReadAll(response.Body)
+	ok(t, errors.Join(err, response.Body.Close()))
+	return response.StatusCode, string(answer)
+}
+
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := io.ReadAll(response.Body)
-	if err := errors.Join(err, response.Body.Close()); err != nil {
-		t.Fatal(err)
+}
+
+// wantError wants an error that has a text.
+func wantError(t *testing.T, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("error %v, want one with %q", err, text)
 	}
-	return response.StatusCode, string(answer)
 }
 
 // same compares what is there with what is wanted.
@@ -208,4 +201,184 @@ func same(t *testing.T, what string, want, got any) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
+}
+
+// TestOtherOriginsAreRefused: all that is served here over HTTP is behind [Guard], of which the page's tests tell more. SDKs name
+// no origin.
+func TestOtherOriginsAreRefused(t *testing.T) {
+	environment := withoutFirestore(t).Environment()
+	for what, tt := range map[string]struct {
+		change func(*http.Request)
+		want   int
+	}{
+		"an SDK":                 {func(*http.Request) {}, http.StatusOK},
+		"another origin":         {func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }, http.StatusForbidden},
+		"a name that leads here": {func(r *http.Request) { r.Host = "rebound.example" }, http.StatusForbidden},
+	} {
+		for _, url := range []string{
+			environment[StorageHost] + "/upload/storage/v1/b/demo-b/o?uploadType=resumable&name=a",
+			"http://" + environment[AuthHost] + "/identitytoolkit.googleapis.com/v1/projects/demo-p/accounts:batchDelete",
+		} {
+			status, text := call(t, http.MethodPost, url, `{"localIds":["u"],"force":true}`, func(r *http.Request) {
+				r.Header.Set("Content-Type", "text/plain") // for which a browser asks nobody first
+				tt.change(r)
+			})
+			same(t, what+", "+url+": "+text, tt.want, status)
+		}
+	}
+}
+
+// What clients of Cloud Storage see is tested in backendstest. This is what only the server in this process has.
+
+// TestPathsOfNodesClient: the client of Node leaves /storage/v1 out where it asks an emulator.
+func TestPathsOfNodesClient(t *testing.T) {
+	b := withoutFirestore(t)
+	ok(t, b.Storage().Put("demo", "a/b.txt", map[string]string{"k": "v"}))
+	for _, ask := range []struct {
+		method, path, want string
+		status             int
+	}{
+		{"GET", "/o/a%2Fb.txt?alt=media", "", 200},
+		{"GET", "/o/a%2Fb.txt", `"metadata":{"k":"v"}`, 200},
+		{"GET", "/o?prefix=a/", `"name":"a/b.txt"`, 200},
+		{"DELETE", "/o/a%2Fb.txt", "", 204},
+		{"GET", "/o/a%2Fb.txt", "", 404},
+	} {
+		status, text := call(t, ask.method, b.Environment()[StorageHost]+"/b/demo"+ask.path, "")
+		if status != ask.status || !strings.Contains(text, ask.want) {
+			t.Errorf("%s %s: %d %s", ask.method, ask.path, status, text)
+		}
+	}
+}
+
+func TestInvalidStorageRequests(t *testing.T) {
+	b := withoutFirestore(t)
+	base := b.Environment()[StorageHost]
+	long := strings.Repeat("x", 1025)
+	for _, test := range []struct {
+		method, path, header, body string
+		want                       int
+	}{
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable", "", "{}", 400},              // no name
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=" + long, "", "{}", 400}, // too long
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=a%0Ab", "", "{}", 400},   // a line break
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=%FF", "", "{}", 400},     // no UTF-8
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=..", "", "{}", 400},      // reserved
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=media&name=a", "", "x", 400},            // no such form
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=multipart&name=a", "", "{}", 400},       // no parts
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable", "", `{"name":7}`, 400},      // no name
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=a", "", `{"met`, 400},    // no JSON
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=a", "", `{"metadata":{"a":1}}`, 400},
+		{"PUT", "/upload/storage/v1/b/b/o?uploadType=resumable&upload_id=x", "", "x", 404},
+		{"PUT", "/upload/storage/v1/b/b/o?uploadType=resumable&upload_id=x", "bytes 0-9/10", "x", 400},
+		{"POST", "/upload/storage/v1/b/b/o?uploadType=resumable&name=a&ifGenerationMatch=x", "", "{}", 400},
+		{"GET", "/storage/v1/b/b/o?maxResults=0", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?pageToken=%21", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?fields=items(", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?versions=true&delimiter=/", "", "", 200},
+		{"GET", "/storage/v1/b/b/o?fields=items(name),prefixes", "", "", 200},
+		{"GET", "/storage/v1/b/b/o?matchGlob=*", "", "", 501},
+		{"GET", "/storage/v1/b/b/o/a?ifGenerationNotMatch=1", "", "", 501},
+		{"POST", "/storage/v1/b/b/o/a/restore?generation=1&copySourceAcl=true", "", "", 501},
+		{"PUT", "/storage/v1/b/b/o/missing", "", "{}", 501},
+		{"GET", "/storage/v1/b/b/o?startOffset=a%00", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?startOffset=a%0Ab", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?endOffset=a%0D", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?startOffset=%FF", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?startOffset=" + long, "", "", 400},
+		{"GET", "/storage/v1/b/b/o?startOffset=" + long[:1024], "", "", 200},
+		{"GET", "/storage/v1/b/b/o?projection=some", "", "", 400},
+		{"GET", "/storage/v1/b/b/o?projection=noAcl", "", "", 200},
+		{"PATCH", "/storage/v1/b/b/o/missing", "", "{}", 404},
+		{"PATCH", "/storage/v1/b/b/o/missing", "", "{", 400},
+		{"GET", "/storage/v1/b", "", "", 501},
+		{"GET", "/v0/b/b/o/a", "", "", 501},
+		{"GET", "/storage/v1/b/b", "", "", 200},
+		{"GET", "/storage/v1/b/b/o", "", "", 200},
+	} {
+		status, text := call(t, test.method, base+test.path, test.body, func(r *http.Request) {
+			if test.header != "" {
+				r.Header.Set("Content-Range", test.header)
+			}
+		})
+		same(t, fmt.Sprintf("%s %.80s: %s", test.method, test.path, text), test.want, status)
+	}
+}
+
+// What clients of Cloud Tasks see is tested in backendstest. This is what a clock of our own shows, and delivery that nobody asks
+// for.
+
+const queue = "projects/demo-a/locations/asia-northeast1/queues/q"
+
+// newRequest makes a request for a task; the zero time has no schedule.
+func newRequest(id, url string, at time.Time) *cloudtaskspb.CreateTaskRequest {
+	task := &cloudtaskspb.Task{
+		Name:        queue + "/tasks/" + id,
+		MessageType: &cloudtaskspb.Task_HttpRequest{HttpRequest: &cloudtaskspb.HttpRequest{Url: url}},
+	}
+	if !at.IsZero() {
+		task.ScheduleTime = timestamppb.New(at)
+	}
+	return &cloudtaskspb.CreateTaskRequest{Parent: queue, Task: task}
+}
+
+// startTasks starts a server, and returns what creates a task there.
+func startTasks(t *testing.T, manual bool) (*TaskServer, func(*cloudtaskspb.CreateTaskRequest) codes.Code) {
+	t.Helper()
+	server := newTaskServer(manual)
+	t.Cleanup(server.close)
+	return server, func(r *cloudtaskspb.CreateTaskRequest) codes.Code {
+		_, err := taskService{TaskServer: server}.CreateTask(t.Context(), r)
+		return status.Code(err)
+	}
+}
+
+// TestNamesAreNotUsedTwice within a day of the task's end.
+func TestNamesAreNotUsedTwice(t *testing.T) {
+	server, create := startTasks(t, true)
+	now := time.Now()
+	server.now = func() time.Time { return now }
+	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer target.Close()
+	request := newRequest("t", target.URL, time.Time{})
+	same(t, "created, and there", []codes.Code{codes.OK, codes.AlreadyExists}, []codes.Code{create(request), create(request)})
+	if _, err := server.Deliver(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	ended := now
+	for after, want := range map[time.Duration]codes.Code{0: codes.AlreadyExists, 24*time.Hour - 1: codes.AlreadyExists} {
+		now = ended.Add(after)
+		same(t, after.String(), want, create(request))
+	}
+	now = ended.Add(24 * time.Hour)
+	same(t, "a day later", codes.OK, create(request))
+}
+
+// TestDeadlineOfADelivery has a task of which the deadline is over at once, which no client can make: the least is 15 s.
+func TestDeadlineOfADelivery(t *testing.T) {
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer slow.Close()
+	p, err := newTask(newRequest("t", slow.URL, time.Time{}), time.Now())
+	ok(t, err)
+	p.DispatchDeadline = durationpb.New(time.Millisecond)
+	server, _ := startTasks(t, true)
+	if err := server.send(t.Context(), p); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	same(t, "the longest wait for another attempt", 10*time.Second, backoff(1000))
+}
+
+// TestCloseEndsDeliveries that are under way. Their tasks are not done.
+func TestCloseEndsDeliveries(t *testing.T) {
+	server, create := startTasks(t, false)
+	begun := make(chan struct{})
+	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(begun)
+		<-r.Context().Done()
+	}))
+	defer target.Close()
+	same(t, "created", codes.OK, create(newRequest("t", target.URL, time.Time{})))
+	<-begun
+	server.close()
+	same(t, "left", 1, len(server.Pending("")))
 }

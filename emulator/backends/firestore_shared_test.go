@@ -52,15 +52,11 @@ func javaAnswersAsFirestore(t *testing.T, script string) (starts string) {
 func started(t *testing.T, starts string) []int {
 	t.Helper()
 	text, err := os.ReadFile(starts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	var pids []int
 	for line := range strings.Lines(string(text)) {
 		pid, err := strconv.Atoi(strings.TrimSpace(line))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		pids = append(pids, pid)
 	}
 	return pids
@@ -70,9 +66,7 @@ func started(t *testing.T, starts string) []int {
 func aGoTest(t *testing.T) goTest {
 	t.Helper()
 	p, err := process.Start("sleep", "600")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	t.Cleanup(p.Stop)
 	return goTest{pid: p.PID, folder: t.TempDir()}
 }
@@ -89,9 +83,7 @@ func share(command goTest) (*firestoreEmulator, error) {
 func mustShare(t *testing.T, command goTest) *firestoreEmulator {
 	t.Helper()
 	e, err := share(command)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return e
 }
 
@@ -101,9 +93,7 @@ func endsWith(t *testing.T, command goTest, emulator int) {
 	if gone(emulator) {
 		t.Error("the emulator has ended before its go test")
 	}
-	if err := syscall.Kill(command.pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, syscall.Kill(command.pid, syscall.SIGKILL))
 	eventually(t, "the emulator is gone", func() bool { return gone(emulator) })
 }
 
@@ -111,9 +101,7 @@ func TestSharedFirestoreThatDied(t *testing.T) {
 	javaAnswersAsFirestore(t, "echo the last words")
 	command := aGoTest(t)
 	starter, other := mustShare(t, command), mustShare(t, command)
-	if err := syscall.Kill(starter.process.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, syscall.Kill(starter.process.PID, syscall.SIGKILL))
 	for name, p := range map[string]*process.Process{"starter": starter.process, "other": other.process} {
 		<-p.Done
 		if p.Err == nil || !strings.Contains(p.Output.String(), "the last words") {
@@ -149,27 +137,19 @@ func TestSharedFirestoreOfTestProcesses(t *testing.T) {
 	hang := touch(t, t.TempDir(), "hang")
 	starts := javaAnswersAsFirestore(t, fmt.Sprintf("if [ -e '%s' ]; then exec sleep 600; fi", hang))
 	script := touch(t, t.TempDir(), "go")
-	if err := errors.Join(os.WriteFile(script, []byte(goScript), 0o600), os.Chmod(script, 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, errors.Join(os.WriteFile(script, []byte(goScript), 0o600), os.Chmod(script, 0o755)))
 	program := filepath.Join(t.TempDir(), "go-build1", "b001", "x.test")
-	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.MkdirAll(filepath.Dir(program), 0o755))
 	if err := os.Link(os.Args[0], program); err != nil {
 		t.Skipf("the test binary cannot be linked to: %v", err)
 	}
 	cmd := exec.Command(script, program, "-test.run=^TestHelper$", "-test.v")
 	cmd.Env = append(os.Environ(), helperVariable+"="+asSharer, "HANG="+hang, "STARTS="+starts)
 	input, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	output := startCommand(t, cmd)
 	first, second := nextChild(t, cmd, output), nextChild(t, cmd, output)
-	if first != second {
-		t.Errorf("one test process has the emulator %d, the next one %d", first, second)
-	}
+	same(t, "the emulators of two test processes", first, second)
 	all := started(t, starts)
 	if len(all) != 2 || all[1] != first {
 		t.Fatalf("emulators %v were started, want one by the process that was killed and then %d", all, first)
@@ -179,14 +159,10 @@ func TestSharedFirestoreOfTestProcesses(t *testing.T) {
 			t.Errorf("emulator %d has ended before the command go", pid)
 		}
 	}
-	if err := input.Close(); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, input.Close())
 	for output.Scan() { // to the end, which would not come while an emulator had the same output
 	}
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	ok(t, cmd.Wait())
 	for _, pid := range all {
 		eventually(t, "the emulator is gone", func() bool { return gone(pid) })
 	}
@@ -196,8 +172,6 @@ func TestSharedFirestoreOfTestProcesses(t *testing.T) {
 func TestFirestoreIsNotSharedByOtherProcesses(t *testing.T) {
 	javaAnswersAsFirestore(t, "")
 	cmd, child := startHelper(t, asSharer)
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	ok(t, cmd.Wait())
 	eventually(t, "the emulator is gone", func() bool { return gone(child) })
 }

@@ -20,12 +20,8 @@ import (
 func touch(t *testing.T, parts ...string) string {
 	t.Helper()
 	path := filepath.Join(parts...)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	ok(t, os.WriteFile(path, nil, 0o600))
 	return path
 }
 
@@ -46,16 +42,10 @@ func TestFindFirestoreJar(t *testing.T) {
 	// From the last place to the first.
 	onPath := touch(t, sdk, gcloudJar)
 	gcloud := touch(t, sdk, "bin", "gcloud")
-	if err := os.Chmod(gcloud, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(gcloud, filepath.Join(bin, "gcloud")); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.Chmod(gcloud, 0o755))
+	ok(t, os.Symlink(gcloud, filepath.Join(bin, "gcloud")))
 	resolved, err := filepath.EvalSymlinks(onPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	expect(resolved)
 	root := t.TempDir()
 	t.Setenv("CLOUDSDK_ROOT_DIR", root)
@@ -85,9 +75,8 @@ func TestFindFirestoreJar(t *testing.T) {
 func TestNowhereToPutTheJar(t *testing.T) {
 	t.Setenv("HOME", "")
 	t.Setenv("XDG_CACHE_HOME", "")
-	if _, err := downloadFolder(); err == nil || !strings.Contains(err.Error(), "set FIRESTORE_EMULATOR_BINARY_PATH to its jar") {
-		t.Errorf("error %v, want one that says which variable helps", err)
-	}
+	_, err := downloadFolder()
+	wantError(t, err, "set FIRESTORE_EMULATOR_BINARY_PATH to its jar")
 }
 
 // fakeJava puts a shell script in Java's place.
@@ -95,12 +84,8 @@ func fakeJava(t *testing.T, script string) {
 	t.Helper()
 	home := t.TempDir()
 	java := touch(t, home, "bin", "java")
-	if err := os.WriteFile(java, []byte("#!/bin/sh\n"+script), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(java, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(java, []byte("#!/bin/sh\n"+script), 0o600))
+	ok(t, os.Chmod(java, 0o755))
 	t.Setenv("JAVA_HOME", home)
 	t.Setenv("FIRESTORE_EMULATOR_BINARY_PATH", touch(t, home, "emulator.jar"))
 }
@@ -109,9 +94,7 @@ func fakeJava(t *testing.T, script string) {
 func startOn(ctx context.Context, t *testing.T, port int) (*firestoreEmulator, error) {
 	t.Helper()
 	on, err := listen(t.Context(), port)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return startFirestore(ctx, process.Start, port, on, io.Discard)
 }
 
@@ -120,9 +103,7 @@ func TestFirestoreFailures(t *testing.T) {
 	fakeJava(t, "echo first; echo 'the reason'; exit 5")
 	_, err := startOn(context.Background(), t, 0)
 	for _, want := range []string{"exit status 5", "first\nthe reason", "Java of version 17 or later", "brew install openjdk"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
+		wantError(t, err, want)
 	}
 }
 
@@ -138,9 +119,7 @@ func TestFirestoreTriesAnotherPort(t *testing.T) {
 		if all := started(t, starts); len(all) != want || (err == nil) != (port == 0) {
 			t.Errorf("port %d: programs %v were started, want %d; error %v", port, all, want, err)
 		}
-		if err := os.Remove(mark); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.Remove(mark))
 	}
 }
 
@@ -155,9 +134,7 @@ func TestWhoeverElseAnswersIsNotTaken(t *testing.T) {
 	}))
 	defer other.Close()
 	p, err := process.Start("sh", "-c", "echo '"+firestoreStarted+"'; exec sleep 600")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	go func() {
 		<-asked
 		p.Stop()
@@ -181,13 +158,11 @@ func TestFirestoreStartIsCancelled(t *testing.T) {
 func TestNoJava(t *testing.T) {
 	t.Setenv("JAVA_HOME", "")
 	t.Setenv("PATH", t.TempDir())
-	if _, err := findJava(); err == nil || !strings.Contains(err.Error(), "apt-get install default-jre-headless") {
-		t.Errorf("error %v", err)
-	}
+	_, err := findJava()
+	wantError(t, err, "apt-get install default-jre-headless")
 	t.Setenv("JAVA_HOME", t.TempDir())
-	if _, err := findJava(); err == nil || !strings.Contains(err.Error(), "JAVA_HOME") {
-		t.Errorf("error %v", err)
-	}
+	_, err = findJava()
+	wantError(t, err, "JAVA_HOME")
 }
 
 // freePorts returns ports that nobody listens on, each once.
@@ -195,9 +170,7 @@ func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for range n {
 		on, err := listen(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		defer func() { _ = on.Close() }() // it was only held
 		ports = append(ports, on.Addr().(*net.TCPAddr).Port)
 	}

@@ -33,9 +33,7 @@ func TestHelper(t *testing.T) {
 		t.Fatal(serveAsFirestore())
 	case "backends", asSharer:
 		b, err := Start(context.Background(), Options{ShareFirestore: how == asSharer})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		child = b.firestore.process
 	default:
 		var err error
@@ -68,12 +66,8 @@ func startHelper(t *testing.T, how string) (*exec.Cmd, int) {
 func startCommand(t *testing.T, cmd *exec.Cmd) *bufio.Scanner {
 	t.Helper()
 	output, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
+	ok(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // gone already unless the test failed
 	return bufio.NewScanner(output)
 }
@@ -82,11 +76,9 @@ func startCommand(t *testing.T, cmd *exec.Cmd) *bufio.Scanner {
 func nextChild(t *testing.T, cmd *exec.Cmd, output *bufio.Scanner) int {
 	t.Helper()
 	for output.Scan() {
-		if text, ok := strings.CutPrefix(output.Text(), "child "); ok {
+		if text, is := strings.CutPrefix(output.Text(), "child "); is {
 			pid, err := strconv.Atoi(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			return pid
 		}
 	}
@@ -145,9 +137,7 @@ func TestChildEndsWithItsParent(t *testing.T) {
 				t.Skip("who runs the tests has them ignore Ctrl-C, and so does what they start")
 			}
 			cmd, child := startHelper(t, test.how)
-			if err := test.end(cmd); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, test.end(cmd))
 			err := cmd.Wait()
 			eventually(t, "the child is gone", func() bool { return gone(child) })
 			t.Logf("the helper ended: %v", err)

@@ -144,24 +144,6 @@ func TestDatesOfAnotherType(t *testing.T) {
 	}
 }
 
-func TestInviteAcceptedBetweenPlanAndApplySurvives(t *testing.T) {
-	f := newInvites(t)
-	for _, id := range []string{"accepted", "accepted-token-cleared", "resent", "deleted", "invited-anew", "left"} {
-		f.Set(t, "members/"+id, invite("token-"+id, old))
-	}
-	f.Hooks.BeforeApply = func() {
-		f.Set(t, "members/accepted", with(invite("token-accepted", old), fields{"user_id": "u"}))
-		f.Set(t, "members/accepted-token-cleared", with(invite(nil, old), fields{"user_id": "u"}))
-		f.Set(t, "members/resent", with(invite("token-resent", old), fields{"reminders": 3}))
-		for _, id := range []string{"deleted", "invited-anew"} {
-			f.Delete(t, "members/"+id)
-		}
-		f.Set(t, "members/invited-anew", invite("token-new", now))
-	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete member": {Planned: 6, Done: 2, Changed: 4}})
-	enginetest.Want(t, "members left", []string{"accepted", "accepted-token-cleared", "invited-anew"}, f.IDs(t, "members")) // resent keeps its age
-}
-
 func TestCheckpointThatLeadsNowhereBeginsAtTheBeginning(t *testing.T) {
 	for name, checkpoint := range map[string]string{
 		"gone": "members/nobody", "no longer an invitation": "members/member", "undated": "members/undated", "no document": "members", "another query's": `[{"text":"x"}]`,

@@ -71,9 +71,7 @@ func TestEventID(t *testing.T) {
 	if ObjectID(now, "a", "b") == ObjectID(now, "ab") {
 		t.Error("it makes no difference where a cause ends")
 	}
-	if again := eventID(now.In(time.FixedZone("JST", 9*60*60)), "m", []documents.Document{b, a}); again != id {
-		t.Errorf("the same cause makes %q and %q", id, again)
-	}
+	enginetest.Want(t, "of the same cause", id, eventID(now.In(time.FixedZone("JST", 9*60*60)), "m", []documents.Document{b, a}))
 	for name, other := range map[string]string{
 		"another second": eventID(now.Add(time.Second), "m", []documents.Document{a, b}),
 		"another member": eventID(now, "m2", []documents.Document{a, b}),

@@ -1,12 +1,19 @@
 package ghostcircles
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+
+	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -125,4 +132,242 @@ func TestFilesOfACircle(t *testing.T) {
 		"a file without postId outside the folder of its document's author": 1,
 		"mediaItems[].url names an object outside posts/":                   1, "mediaItems[].url holds a URL of another bucket": 2}
 	enginetest.Want(t, "kept", want, got.Kept)
+}
+
+type world = enginetest.World
+
+func newFunction(t *testing.T) *enginetest.Function {
+	t.Helper()
+	t.Parallel()
+	f := enginetest.New(t, functions.New(Job))
+	f.Now = now
+	f.Set(t, "users/hana", hana)
+	f.Clock = func() time.Time { return f.Now } // promises count from the wall clock
+	return f
+}
+
+// told is a document of notifications.
+func told(n notifications.Notification, at time.Time) world { return world{n.Ref().Path(): n.Data(at)} }
+
+// owned returns a circle of an owner's with a name.
+func owned(data map[string]any, owner any, name string) map[string]any {
+	return with(with(data, "ownerId", owner), "name", name)
+}
+
+var hana = map[string]any{"displayName": "花"}
+
+func put(t *testing.T, f *enginetest.Function, postID string, names ...string) {
+	t.Helper()
+	var metadata map[string]string
+	if postID != "" {
+		metadata = map[string]string{"postId": postID}
+	}
+	for _, name := range names {
+		f.Put(t, name, metadata, []byte("x"))
+	}
+}
+
+func gs(f *enginetest.Function, name string) string { return "gs://" + f.Bucket + "/" + name }
+
+func post(circle any, urls ...string) map[string]any {
+	items := []any{}
+	for _, url := range urls {
+		items = append(items, map[string]any{"type": "image", "url": url})
+	}
+	return map[string]any{"circleId": circle, "userId": "ken", "text": "こんにちは", "mediaItems": items}
+}
+
+func on(post string) map[string]any { return map[string]any{"postId": post, "text": "!"} }
+
+// warnedOf and toldOf are the notifications about a circle of hana's, as they must be.
+func warnedOf(id, name string, text func(string) notifications.Text, since time.Time) notifications.Notification {
+	return notifications.Notification{
+		UserID: "hana", Type: "circle_ghost_warning", Text: text(name),
+		Fields:    map[string]any{"circleId": id, "circleName": name},
+		Announces: []string{id, since.UTC().Format(time.RFC3339Nano)},
+	}
+}
+
+func toldOf(id, name string, text func(string) notifications.Text, claimedAt time.Time) notifications.Notification {
+	return notifications.Notification{
+		UserID: "hana", Type: "circle_ghost_deleted", Text: text(name),
+		Fields:    map[string]any{"circleName": name},
+		Announces: []string{id, claimedAt.UTC().Format(time.RFC3339Nano)},
+	}
+}
+
+// circlesOf writes circles, the first posted of which have a human post of long ago, the next active one of yesterday.
+func circlesOf(t *testing.T, f *enginetest.Function, n, posted, active int) {
+	t.Helper()
+	f.Set(t, "users/hana", hana)
+	f.SetMany(t, n, func(i int) (string, map[string]any) {
+		c := circle(nil, daysAgo(100), nil)
+		switch {
+		case i < posted:
+			c = circle(daysAgo(380), nil, nil)
+		case i < posted+active:
+			c = circle(daysAgo(1), nil, nil)
+		}
+		return fmt.Sprintf("circles/c%03d", i), owned(c, "hana", "x")
+	})
+}
+
+// TestAFieldThatNobodyWrites: no circle has lastHumanPostAt, so the application calls it something else, and nobody is warned.
+func TestAFieldThatNobodyWrites(t *testing.T) {
+	f := newFunction(t)
+	circlesOf(t, f, 120, 0, 0)
+	before := f.Documents(t, "circles")
+	const share = "MAX_DUE_PERCENT: 120 of 120 circles are due (100.0 %), but at most 50 %"
+	enginetest.WantAborted(t, f.Run(t, ""), share)
+	enginetest.Want(t, "circles", before, f.Documents(t, "circles"))
+	f.Now = f.Now.Add(tick)
+	enginetest.WantReport(t, f.Run(t, `{"force":true}`), report.Completed, enginetest.Done(toWarn, 120))
+
+	f.Now = f.Now.Add(8 * day) // those that were warned are the same share again
+	enginetest.WantAborted(t, f.Run(t, ""), share)
+	enginetest.Want(t, "circles left", 120, len(f.Documents(t, "circles")))
+}
+
+// TestShareOfGhosts is at the limits to the letter: 19 and 20 circles, half of them and one more; the share is that of all
+// documents, and deleted circles are never due.
+func TestShareOfGhosts(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		all, posted, active, deleted int
+		aborted                      bool
+	}{
+		{19, 18, 1, 0, false}, {20, 19, 1, 0, true}, {20, 10, 10, 0, false}, {20, 11, 9, 0, true}, {19, 0, 0, 0, false}, {20, 0, 0, 0, true},
+		{20, 20, 0, 20, false}, {20, 20, 0, 19, true},
+	} {
+		t.Run(fmt.Sprint(tt), func(t *testing.T) {
+			f := newFunction(t)
+			circlesOf(t, f, tt.all, tt.posted, tt.active)
+			f.SetMany(t, tt.deleted, func(i int) (string, map[string]any) {
+				return fmt.Sprintf("circles/deleted%02d", i), with(circle(nil, daysAgo(100), nil), "isDeleted", true)
+			})
+			got := f.Run(t, "")
+			if tt.aborted {
+				enginetest.WantAborted(t, got, "MAX_DUE_PERCENT")
+				enginetest.Want(t, "warned", 0, got.Actions[toWarn].Done)
+			} else {
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done(toWarn, tt.all-tt.active))
+			}
+		})
+	}
+}
+
+// TestUndeletedByAnOperator takes isDeleted back when the first posts are gone: what is left stays whole, and the owner gets
+// another week.
+func TestUndeletedByAnOperator(t *testing.T) {
+	const n, aCommit = 50, 25
+	f := newFunction(t)
+	f.Env["NOTIFICATION_LOCALE"] = "en"
+	id := func(i int) string { return fmt.Sprintf("p%02d", i) }
+	f.Set(t, "users/hana", hana)
+	f.Set(t, "circles/c", owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "救われる"))
+	f.SetMany(t, n, func(i int) (string, map[string]any) {
+		return "posts/" + id(i), post("c", gs(f, "posts/ken/"+id(i)+".png"))
+	})
+	f.SetMany(t, n, func(i int) (string, map[string]any) { return "comments/of-" + id(i), on(id(i)) })
+	f.PutMany(t, n, func(i int) (string, map[string]string) { return "posts/ken/" + id(i) + ".png", nil })
+	put(t, f, "", "circles/c/icon.png")
+	undone := false
+	afterPosts(f, func() {
+		if !undone {
+			undone = true
+			if _, err := f.Firestore(t).Doc("circles/c").Update(t.Context(), []firestore.Update{{Path: "isDeleted", Value: false}}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{toDelete: {Planned: 1, Changed: 1}})
+	left := f.Documents(t, "posts")
+	enginetest.Want(t, "posts left, all but those of one commit", n-aCommit, len(left))
+	w := world{"users/hana": hana, "circles/c": owned(circle(daysAgo(380), nil, daysAgo(8)), "hana", "救われる")}.Changed("circles/c", map[string]any{
+		"isDeleted": false, "deletedBy": jobName, "deletedAt": now,
+		"deleteReason": "ghost: the last human post is of 2024-12-26T18:30:00Z, 365 days ago or more; warned 2026-01-02T18:30:00Z"})
+	files := []string{"circles/c/icon.png"}
+	for id, data := range left {
+		w["posts/"+id], w["comments/of-"+id] = data, on(id)
+		files = append(files, "posts/ken/"+id+".png")
+	}
+	w.Is(t, f, files...)
+
+	f.Now = now.Add(day)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toWarn, 1))
+	w.Changed("circles/c", map[string]any{"ghostWarningNotifiedAt": f.Now}).
+		With(told(warnedOf("c", "救われる", notifications.English.GhostCircleWarning, now), f.Now)).Is(t, f, files...)
+	f.Now = now.Add(8 * day)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toDelete, 1))
+	if rest := f.Documents(t, "posts"); len(rest) != 0 || len(f.Objects(t)) != 0 {
+		t.Errorf("left in the end: %v, %v", rest, f.Objects(t))
+	}
+}
+
+// TestPostsWrittenMeanwhile has more posts than a commit looks at, one that comes in when the first of them are gone, and one that
+// leaves.
+func TestPostsWrittenMeanwhile(t *testing.T) {
+	f := newFunction(t)
+	before := world{"circles/c": circle(daysAgo(380), nil, daysAgo(8)), "circles/d": circle(daysAgo(380), nil, daysAgo(8)), "circles/e": circle(daysAgo(1), nil, nil), "posts/d": post("d")}
+	before.Write(t, f)
+	f.SetMany(t, 450, func(i int) (string, map[string]any) { return fmt.Sprintf("posts/p%03d", i), post("c") })
+	f.Set(t, "posts/z", post("c"))
+	written := false
+	afterPosts(f, func() {
+		if !written {
+			written = true
+			f.Set(t, "posts/a-late", post("c"))
+			f.Set(t, "comments/a-late", on("a-late"))
+			f.Set(t, "posts/z", post("e"))
+		}
+	})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toDelete, 2))
+	left := world{"users/hana": hana, "circles/e": before["circles/e"], "posts/z": post("e")}
+	for _, id := range []string{"c", "d"} {
+		left = left.With(told(toldOf(id, "読書会", notifications.Japanese.GhostCircleDeleted, now), now))
+	}
+	left.Is(t, f)
+}
+
+// afterPosts calls after each commit that deleted posts, before the next begins.
+func afterPosts(f *enginetest.Function, do func()) {
+	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+		err := send()
+		if err == nil && slices.ContainsFunc(commit.GetWrites(), func(w *firestorepb.Write) bool { return strings.Contains(w.GetDelete(), "/documents/posts/") }) {
+			do()
+		}
+		return err
+	})
+}
+
+// TestAListedCommentKeepsTheCircle: a circle is not finished whose post stays, and the log says so.
+func TestAListedCommentKeepsTheCircle(t *testing.T) {
+	f := newFunction(t)
+	before := world{"users/hana": hana, "circles/c": circle(daysAgo(380), nil, daysAgo(8)), "comments/x": on("p"), "posts/p": post("c"), "posts/q": post("c"),
+		"cleanupJobs/all-jobs": enginetest.Keeping("comments/x")}
+	before.Write(t, f)
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{toDelete: {Planned: 1}})
+	enginetest.Want(t, "kept", map[string]int{jobstate.KeptWithListed: 1}, got.Kept)
+	enginetest.Want(t, "comments", []string{"x"}, f.IDs(t, "comments"))
+	enginetest.Want(t, "posts", []string{"p"}, f.IDs(t, "posts"))
+	if said := fmt.Sprint(f.Warnings(t)["circles/c"]); !strings.Contains(said, "left half done") {
+		t.Errorf("the log says %s", said)
+	}
+	f.Delete(t, "cleanupJobs/all-jobs")
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toFinish, 1))
+	enginetest.Want(t, "circles", 0, len(f.IDs(t, "circles")))
+}
+
+// TestAMistakenID names no circle, so nobody knows whose its posts and files are: it stays, even if it is claimed.
+func TestAMistakenID(t *testing.T) {
+	f := newFunction(t)
+	claim := with(with(circle(daysAgo(380), nil, daysAgo(8)), "isDeleted", true), "deletedBy", jobName)
+	before := world{"users/hana": hana, "circles/undefined": claim, "circles/ c": circle(daysAgo(380), nil, daysAgo(8)), "posts/p": post("undefined"), "posts/q": post(" c")}
+	before.Write(t, f)
+	put(t, f, "", "circles/undefined/a.png")
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
+	enginetest.Want(t, "kept", map[string]int{keptBadID: 2}, got.Kept)
+	before.Is(t, f, "circles/undefined/a.png")
 }

@@ -177,9 +177,7 @@ func TestMonthEnds(t *testing.T) {
 	// It is marked from then on: a month before 28 February is 28 January, before 1 March it is 1 February.
 	for given, first := range map[int]time.Time{28: february, 29: march, 30: march, 31: march} {
 		at := time.Date(2026, 1, given, 12, 30, 0, 0, time.UTC)
-		if got := usual.promise(at); got != "2026-02-28" {
-			t.Errorf("warned on 2026-01-%d: promised %s", given, got)
-		}
+		enginetest.Want(t, fmt.Sprintf("promised on 2026-01-%d", given), "2026-02-28", usual.promise(at))
 		p.warned, p.warning = true, documents.Document{Data: map[string]any{"warned_on": at, "deletion_date": usual.promise(at)}}
 		before, then := judge(p, cleanup.Run{Now: first.Add(-tick)}), judge(p, cleanup.Run{Now: first})
 		if before.Kind != "" || then.Kind != mark {

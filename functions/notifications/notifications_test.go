@@ -1,33 +1,13 @@
 package notifications
 
 import (
+	"fmt"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
-
-func TestNotification(t *testing.T) {
-	now := time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
-	n := Notification{
-		UserID: "u1", Type: "inquiry_deletion_warning", Text: Japanese.InquiryDeletionWarning("ログインできない"),
-		Fields: map[string]any{"inquiryId": "i1"}, Announces: []string{"i1", "2026-01-04T00:00:00Z"},
-	}
-	want := map[string]any{
-		"type": "inquiry_deletion_warning", "title": "問い合わせ削除予告",
-		"body":   "「ログインできない」は明日削除されます（ステータス: 解決済み）",
-		"isRead": false, "createdAt": now, "inquiryId": "i1",
-	}
-	if diff := cmp.Diff(want, n.Data(now)); diff != "" {
-		t.Errorf("Data (-want +got):\n%s", diff)
-	}
-	if !strings.HasPrefix(n.Ref().Path(), "users/u1/notifications/inquiry_deletion_warning_") {
-		t.Errorf("Path = %s", n.Ref().Path())
-	}
-}
 
 func TestIDIsDerivedFromWhatIsAnnounced(t *testing.T) {
 	of := func(kind string, announces ...string) string {
@@ -89,9 +69,7 @@ func TestTextsAboutCircles(t *testing.T) {
 		{English.AbandonedCircleWarning("50 %s off"), Text{"Circle will be deleted", "Nobody has posted to “50 %s off” since it was created 30 days ago or more. It will be deleted in one week unless someone posts."}},
 		{English.GhostCircleDeleted("50 %s off"), Text{"Circle deleted", "“50 %s off” was deleted because nobody posted to it."}},
 	} {
-		if tt.got != tt.want {
-			t.Errorf("%q, want %q", tt.got, tt.want)
-		}
+		enginetest.Want(t, "text", tt.want, tt.got)
 	}
 }
 
@@ -109,13 +87,10 @@ func TestNameOf(t *testing.T) {
 		{"a\r\nBcc: b@x.example\x00\t", "c", "a  Bcc: b@x. example"}, {"掃除 & <b>", "c", "掃除 & <b>"},
 		{nil, "c", "c"}, {"", "c", "c"}, {7, "c", "c"}, {[]any{"x"}, "c", "c"}, {nil, long, long}, {nil, long + "い", long + "…"},
 	} {
-		if got := NameOf(documents.Document{Path: "circles/" + tt.id, Data: map[string]any{"name": tt.name}}); got != tt.want {
-			t.Errorf("NameOf(%v) = %s, want %s", tt.name, got, tt.want)
-		}
+		circle := documents.Document{Path: "circles/" + tt.id, Data: map[string]any{"name": tt.name}}
+		enginetest.Want(t, fmt.Sprint(tt.name), tt.want, NameOf(circle))
 	}
-	if got := NameOf(documents.Document{Path: "circles/c"}); got != "c" {
-		t.Errorf("no data at all: %s", got)
-	}
+	enginetest.Want(t, "no data at all", "c", NameOf(documents.Document{Path: "circles/c"}))
 }
 
 func TestMail(t *testing.T) {
@@ -127,13 +102,9 @@ func TestMail(t *testing.T) {
 			"text":    "Nobody has worked on project “50 %s off” for a long time, so it is scheduled to be deleted on 2026-02-28. To keep it, do something in the project before that date.",
 		},
 	}
-	if diff := cmp.Diff(want, m.Data()); diff != "" {
-		t.Errorf("Data (-want +got):\n%s", diff)
-	}
+	enginetest.Want(t, "Data", want, m.Data())
 	ja := Japanese.InactiveProjectWarning("50 %s off", "2026-02-28")
-	if title := English.InactiveProjectWarning("50 %s off", "2026-02-28").Title; ja.Title != title {
-		t.Errorf("the Japanese title is %q, want %q", ja.Title, title)
-	}
+	enginetest.Want(t, "the Japanese title", English.InactiveProjectWarning("50 %s off", "2026-02-28").Title, ja.Title)
 	if !strings.Contains(ja.Body, "「50 %s off」") || !strings.Contains(ja.Body, "2026-02-28") {
 		t.Errorf("the Japanese text is %q", ja.Body)
 	}

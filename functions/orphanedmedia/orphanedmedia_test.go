@@ -3,6 +3,7 @@ package orphanedmedia
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -153,4 +154,152 @@ func TestForgedEntries(t *testing.T) {
 	enginetest.Want(t, "objects", before, f.Objects(t))
 	enginetest.Want(t, "roles", 0, len(f.Documents(t, "roles")))
 	enginetest.Want(t, "users", []string{"victim-admin"}, ids(f.Documents(t, "users")))
+}
+
+// owned uploads objects of posts that exist.
+func owned(t *testing.T, f *enginetest.Function, n int) {
+	t.Helper()
+	f.SetMany(t, n, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("posts/live%03d", i), map[string]any{"n": int64(i)}
+	})
+	f.PutMany(t, n, func(i int) (string, map[string]string) {
+		return fmt.Sprintf("posts/live/%03d.png", i), map[string]string{"postId": fmt.Sprintf("live%03d", i)}
+	})
+}
+
+// nextNight has the function run for another schedule time: a retry of an aborted run is not planned again.
+func nextNight(f *enginetest.Function) { f.Now = f.Now.Add(24 * time.Hour) }
+
+// wantTripped wants a report of a pass that tripped a limit, and says so in these parts.
+func wantTripped(t *testing.T, got *report.Report, pass string, parts ...string) {
+	t.Helper()
+	enginetest.Want(t, "status", report.Aborted, got.Status)
+	said := ""
+	for _, f := range got.Failures {
+		if f.Action == "check safety limits" && strings.HasPrefix(f.Error, "pass "+pass+": ") {
+			said = f.Error
+		}
+	}
+	for _, part := range parts {
+		if !strings.Contains(said, part) {
+			t.Errorf("of the pass %s, %q does not say %q", pass, said, part)
+		}
+	}
+}
+
+// TestOneSentinelEmptiesNoCollection: an application that writes "public" for posts of no circle loses none of them, although
+// only one id of 29 is missing.
+func TestOneSentinelEmptiesNoCollection(t *testing.T) {
+	f := newFunction(t)
+	f.SetMany(t, 28, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("circles/c%02d", i), map[string]any{"n": int64(i)}
+	})
+	f.SetMany(t, 28, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("posts/own%02d", i), map[string]any{"circleId": fmt.Sprintf("c%02d", i)}
+	})
+	f.SetMany(t, 300, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("posts/p%03d", i), map[string]any{"circleId": "public"}
+	})
+	put(t, f, "circles/gone/icon.png", "")
+	for _, body := range []string{`{"dryRun":true}`, ""} {
+		got := f.Run(t, body)
+		enginetest.Want(t, "posts left", 328, len(f.Documents(t, "posts")))
+		wantTripped(t, got, "postsOfCircles", "MAX_DUE_PERCENT: 300 of 328 documents of posts are due (91.5 %), but at most 50 %",
+			`run once with {"force":true}`)
+	}
+	enginetest.Want(t, "objects left, of a pass that tripped no limit", []string{}, f.Objects(t))
+	f.Env["MAX_DUE_PERCENT"] = "92"
+	nextNight(f)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete orphaned circle post", 300))
+}
+
+// TestTasksElsewhere: an application whose tasks lie in subcollections loses no attachment, and the other passes are done.
+// ORPHANS leaves the pass out.
+func TestTasksElsewhere(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "users/u/tasks/t1", map[string]any{"n": 1})
+	f.Set(t, "circles/c1", map[string]any{"n": 1})
+	f.Set(t, "posts/p1", map[string]any{"circleId": "c1"})
+	fill := func() {
+		f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
+		put(t, f, "posts/gone.png", "gone")
+		put(t, f, "circles/gone/icon.png", "")
+	}
+	put(t, f, "task_attachments/u/t1/a.pdf", "")
+	others := map[string]report.Counts{"delete post media": {Planned: 1, Done: 1}, "delete circle image": {Planned: 1, Done: 1},
+		"delete orphaned circle post": {Planned: 1, Done: 1}}
+	fill()
+	got := f.Run(t, "")
+	withTasks := map[string]report.Counts{"delete task attachment": {Planned: 1}}
+	for kind, counts := range others {
+		withTasks[kind] = counts
+	}
+	enginetest.WantReport(t, got, report.Aborted, withTasks)
+	wantTripped(t, got, "tasks", "empty collection: tasks holds no document",
+		"put a document into it, or leave the pass out with ORPHANS (Terraform: orphans)")
+	enginetest.Want(t, "objects left", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
+	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(f.Documents(t, "cleanupJobs")[jobName]))
+
+	fill()
+	enginetest.WantReport(t, f.Run(t, `{"force":true}`), report.Aborted, withTasks)
+	enginetest.Want(t, "objects left by a forced run", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
+	fill()
+	nextNight(f)
+	f.Env["ORPHANS"] = "posts, circles,postsOfCircles"
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, others)
+	enginetest.Want(t, "objects left", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
+	f.Env["ORPHANS"] = ""
+	f.Set(t, "tasks/any", map[string]any{"n": 1})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete task attachment", 1))
+}
+
+func TestWrongOrphans(t *testing.T) {
+	f := newFunction(t)
+	for _, wrong := range []string{"posts,task", "posts,", ",", "Posts", "postsofcircles"} {
+		f.Env["ORPHANS"] = wrong
+		got := f.Post(t, "")
+		enginetest.Want(t, "code", http.StatusInternalServerError, got.Code)
+		for _, part := range []string{"ORPHANS is", "posts, circles, tasks, postsOfCircles"} {
+			if !strings.Contains(got.Body.String(), part) {
+				t.Errorf("%q: %s does not say %s", wrong, got.Body, part)
+			}
+		}
+	}
+}
+
+// TestAClientStopsOnePassAlone: one upload for a task that never was, in an application without tasks, or many for invented posts or
+// for none yet, stop what depends on these lookups, and nothing else.
+func TestAClientStopsOnePassAlone(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		pass, file, postID string
+		uploads            int
+		said               string
+	}{
+		"a task":         {"tasks", "task_attachments/attacker/x/%d", "", 1, "empty collection: tasks"},
+		"invented posts": {"posts", "posts/attacker/%d.png", "invented%d", 40, "MAX_DUE_PERCENT: 40 of 43 objects under posts/ are due (93.0 %, 40 of them in posts/attacker/)"},
+		"pending posts":  {"posts", "posts/attacker/%d.png", "PENDING", 6, "MAX_ACTIONS: the plan has more than 5 actions"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t)
+			if tt.postID == "PENDING" {
+				f.Env["MAX_ACTIONS"], f.Env["MAX_DUE_PERCENT"] = "5", "100"
+			}
+			owned(t, f, 3)
+			f.Set(t, "circles/c1", map[string]any{"n": 1})
+			put(t, f, "circles/gone/icon.png", "")
+			for i := range tt.uploads {
+				put(t, f, fmt.Sprintf(tt.file, i), strings.Replace(tt.postID, "%d", fmt.Sprint(i), 1))
+			}
+			got := f.Run(t, "")
+			numbers := []int{got.Actions["delete circle image"].Done, len(f.Objects(t)), len(got.Failures)}
+			enginetest.Want(t, "circle images deleted, objects left and failures", []int{1, 3 + tt.uploads, 1}, numbers)
+			wantTripped(t, got, tt.pass, tt.said)
+			lines := f.LogLines(t)
+			last := lines[len(lines)-1]
+			if last["severity"] != "ERROR" || !strings.Contains(last["message"].(string), "only what tripped no safety limit was done") {
+				t.Errorf("the log ends with %v", last)
+			}
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package orphanedmedia
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -81,9 +82,7 @@ func TestJudgePostMedia(t *testing.T) {
 
 func TestReasonToDelete(t *testing.T) {
 	at := dayAgo.In(time.FixedZone("JST", 9*3600))
-	if got := aged("posts/p1 does not exist", at); got != "posts/p1 does not exist, uploaded 2026-01-09T18:00:00Z, 24 h ago or more" {
-		t.Error(got)
-	}
+	enginetest.Want(t, "reason", "posts/p1 does not exist, uploaded 2026-01-09T18:00:00Z, 24 h ago or more", aged("posts/p1 does not exist", at))
 }
 
 func TestJudgeByPath(t *testing.T) {
@@ -144,22 +143,14 @@ func TestJudgePost(t *testing.T) {
 		if named {
 			missing, exists = cleanup.Do("delete orphaned circle post", "circles/c1 does not exist"), cleanup.Keep(keptOfCircle)
 		}
-		if got := judgePost(post, false); got != missing {
-			t.Errorf("a post of the missing circle %v: %+v, want %+v", circle, got, missing)
-		}
-		if got := judgePost(post, true); got != exists {
-			t.Errorf("a post of the circle %v: %+v, want %+v", circle, got, exists)
-		}
+		enginetest.Want(t, fmt.Sprint("of the missing circle ", circle), missing, judgePost(post, false))
+		enginetest.Want(t, fmt.Sprint("of the circle ", circle), exists, judgePost(post, true))
 	}
 	for bytes, want := range map[int]cleanup.Decision{
 		1499: cleanup.Do("delete orphaned circle post", "circles/c1 does not exist"), 1500: cleanup.Invalid(cascade.KeptLong),
 	} {
 		post := documents.Document{Path: "posts/" + strings.Repeat("x", bytes), Data: map[string]any{"circleId": "c1"}}
-		if got := judgePost(post, false); got != want {
-			t.Errorf("a post whose id has %d bytes: %+v, want %+v", bytes, got, want)
-		}
+		enginetest.Want(t, fmt.Sprintf("a post whose id has %d bytes", bytes), want, judgePost(post, false))
 	}
-	if got := judgePost(documents.Document{}, false); got.Kind != "" {
-		t.Errorf("no post at all: %+v", got)
-	}
+	enginetest.Want(t, "no post at all", "", judgePost(documents.Document{}, false).Kind)
 }

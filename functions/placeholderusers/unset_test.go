@@ -76,9 +76,7 @@ func TestUnset(t *testing.T) {
 			}
 			got := f.Run(t, "")
 			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
-			if got.Usage.FirestoreReads != int64(reads) {
-				t.Errorf("%d reads, want %d", got.Usage.FirestoreReads, reads)
-			}
+			enginetest.Want(t, "reads", int64(reads), got.Usage.FirestoreReads)
 			kept := map[string]int{}
 			if unset > 0 {
 				kept["looked at, in a box: false"] = unset

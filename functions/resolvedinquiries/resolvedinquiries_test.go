@@ -3,11 +3,21 @@ package resolvedinquiries
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/functions/notifications"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -91,9 +101,7 @@ func TestWhatIsKeptAndCounted(t *testing.T) {
 		"not due": 4, keptTold: 1, "no usable age": 4, keptUntold: 1, "imageUrl holds no string": 1,
 	}, got.Kept)
 	for _, id := range []string{"null", "map", "unset", "epoch"} {
-		if len(f.Warnings(t)["inquiries/"+id]) != 1 {
-			t.Errorf("inquiries/%s: warnings %v, want one that names it", id, f.Warnings(t)["inquiries/"+id])
-		}
+		enginetest.Want(t, "warnings of inquiries/"+id, 1, len(f.Warnings(t)["inquiries/"+id]))
 	}
 	wantIDs(t, f, "inquiries", ids(kept)...)
 	for id := range kept {
@@ -104,4 +112,340 @@ func TestWhatIsKeptAndCounted(t *testing.T) {
 	for _, collection := range neighbors {
 		wantIDs(t, f, collection, "i1")
 	}
+}
+
+// notification returns the only notification of user u1, and its id.
+func notification(t *testing.T, f *enginetest.Function) (id string, data map[string]any) {
+	t.Helper()
+	all := f.Documents(t, "users/u1/notifications")
+	if len(all) != 1 {
+		t.Fatalf("%d notifications, want 1: %v", len(all), all)
+	}
+	for id, data = range all {
+	}
+	return id, data
+}
+
+// TestUserIsToldOnceOfEachResolution: not again if the mark is lost, nor if the user read or deleted the notification.
+func TestUserIsToldOnceOfEachResolution(t *testing.T) {
+	f := newFunction(t)
+	f.Env["NOTIFICATION_LOCALE"] = "en"
+	f.Set(t, "users/u1", map[string]any{})
+	f.Set(t, "inquiries/i1", inquiry(6*day))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
+	id, got := notification(t, f)
+	want := map[string]any{
+		"type": "inquiry_deletion_warning", "title": "Inquiry will be deleted", "body": "“ログインできない” will be deleted tomorrow (status: resolved)",
+		"isRead": false, "createdAt": now, "inquiryId": "i1",
+	}
+	enginetest.Want(t, "notification", want, got)
+
+	want["isRead"] = true
+	f.Set(t, "users/u1/notifications/"+id, want)
+	f.Set(t, "inquiries/i1", inquiry(6*day)) // without the mark
+	f.Now = now.Add(time.Hour)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
+	_, got = notification(t, f)
+	enginetest.Want(t, "a notification that was read", want, got)
+	f.Delete(t, "users/u1/notifications/"+id)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
+	wantIDs(t, f, "users/u1/notifications")
+
+	// An application that does not know the mark resolves it again.
+	f.Set(t, "users/u1/notifications/"+id, want)
+	marked := f.Documents(t, "inquiries")["i1"]
+	anew := now.Add(2 * time.Hour)
+	marked["resolvedAt"] = anew
+	f.Set(t, "inquiries/i1", marked)
+	for _, step := range []struct {
+		at      time.Time
+		actions map[string]report.Counts
+	}{
+		{anew.Add(6*day - tick), map[string]report.Counts{}}, {anew.Add(6 * day), enginetest.Done("warn user", 1)},
+		{anew.Add(7*day - tick), map[string]report.Counts{}}, {anew.Add(7 * day), archivedOnce},
+	} {
+		f.Now = step.at
+		enginetest.WantReport(t, f.Run(t, ""), report.Completed, step.actions)
+	}
+	if all := f.Documents(t, "users/u1/notifications"); len(all) != 2 || all[id] == nil {
+		t.Errorf("notifications %v, want a second one", ids(all))
+	}
+	enginetest.Want(t, "the archive's mark", any(anew.Add(6*day)), f.Documents(t, "archivedInquiries")["i1"][notifiedAt])
+}
+
+func TestSubjects(t *testing.T) {
+	long := strings.Repeat("長", 500) // as much as a text repeats
+	for _, tt := range []struct {
+		subject any
+		want    string
+	}{{"50 %s off", "50 %s off"}, {nil, "件名なし"}, {"", "件名なし"}, {int64(5), "件名なし"}, {long, long}, {long + "い", long + "…"}} {
+		data := inquiry(6 * day)
+		data["subject"] = tt.subject
+		got := warning(documents.Document{Path: "inquiries/i1", Data: data}, notifications.Japanese).Text.Body
+		enginetest.Want(t, fmt.Sprint(tt.subject), "「"+tt.want+"」は明日削除されます（ステータス: 解決済み）", got)
+	}
+}
+
+// TestUserByReference tells the user whom a reference or a number names, and nobody by a reference to something else.
+func TestUserByReference(t *testing.T) {
+	f := newFunction(t)
+	for _, path := range []string{"users/u1", "users/42", "people/u1"} {
+		f.Set(t, path, map[string]any{})
+	}
+	for id, user := range map[string]any{
+		"reference": f.Firestore(t).Doc("users/u1"), "number": int64(42), "else": f.Firestore(t).Doc("people/u1"), "below": f.Firestore(t).Doc("users/u1/users/u1"),
+	} {
+		data := inquiry(6 * day)
+		data["userId"] = user
+		f.Set(t, "inquiries/"+id, data)
+	}
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("warn user", 2))
+	enginetest.Want(t, "kept", map[string]int{keptUntold: 2}, got.Kept)
+	if _, told := notification(t, f); told["inquiryId"] != "reference" || len(f.Documents(t, "users/42/notifications")) != 1 {
+		t.Errorf("u1 is told of %v", told)
+	}
+}
+
+func TestUserWithoutDocument(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "inquiries/i1", inquiry(6*day))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
+	wantIDs(t, f, "users/u1/notifications")
+	enginetest.Want(t, "mark", any(now), f.Documents(t, "inquiries")["i1"][notifiedAt])
+	if !strings.Contains(fmt.Sprint(f.Warnings(t)["inquiries/i1"]), "inquiries/i1: nobody was notified") {
+		t.Error("the log says nothing")
+	}
+}
+
+// TestOldScheduleTimeShortensNoGrace: a run with a schedule time of a day ago tells the user by today's clock, so "tomorrow"
+// is the day after today.
+func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "users/u1", map[string]any{})
+	f.Set(t, "inquiries/i1", inquiry(6*day))
+	wall := now.Add(30 * time.Hour)
+	f.Clock = func() time.Time { return wall }
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
+	if _, got := notification(t, f); got["createdAt"] != wall {
+		t.Errorf("told at %v, want %v", got["createdAt"], wall)
+	}
+	f.Now, wall = wall.Add(time.Hour), wall.Add(time.Hour)
+	if got := f.Run(t, ""); got.Kept[keptPromised] != 1 || len(got.Actions) != 0 {
+		t.Errorf("an hour later: %v, kept %v", got.Actions, got.Kept)
+	}
+	f.Now, wall = now.Add(30*time.Hour+day), now.Add(30*time.Hour+day)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, archivedOnce)
+}
+
+// archivedOnce is the actions of a run that archived one inquiry.
+var archivedOnce = enginetest.Done("archive and delete inquiry", 1)
+
+// sameValues compares documents with values of any type.
+var sameValues = cmp.Options{
+	cmp.Comparer(func(a, b *firestore.DocumentRef) bool { return a.Path == b.Path }),
+	cmp.Comparer(proto.Equal),
+	cmpopts.EquateNaNs(),
+}
+
+// everyValue is a document with a value of every type, and with values that are easily confused.
+func everyValue(f *enginetest.Function, t *testing.T) map[string]any {
+	point := allocated(firestorepb.Value_GeoPointValue{}.GeoPointValue)
+	point.Latitude, point.Longitude = 35.6812, 139.7671
+	elsewhere := *f.Firestore(t).Doc("users/u1")
+	elsewhere.Path = "projects/another/databases/second/documents/users/u1"
+	return map[string]any{
+		"null": nil, "yes": true, "no": false, "int": int64(1), "most": int64(math.MaxInt64), "float": 1.0, "nan": math.NaN(),
+		"inf": math.Inf(-1), "text": "日本語🙂\x00", "nothing": "", "bytes": []byte{0, 255}, "noBytes": []byte{},
+		"time": time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), "micros": now.Add(tick), "point": point,
+		"ref": f.Firestore(t).Doc("users/u1"), "elsewhere": &elsewhere, "vector": firestore.Vector64{1, 2.5},
+		"list": []any{int64(1), 1.0, nil, map[string]any{}, []byte{1}, f.Firestore(t).Doc("a/b"), point}, "noList": []any{},
+		"map": map[string]any{"a.b": map[string]any{"`/\\": []any{map[string]any{"x": nil}}}}, "noMap": map[string]any{},
+		"a.b": "dotted", "日本": "named",
+	}
+}
+
+func allocated[T any](*T) *T { return new(T) }
+
+func TestEveryValueSurvives(t *testing.T) {
+	f := newFunction(t)
+	want := everyValue(f, t)
+	maps.Copy(want, inquiry(8*day))
+	m1, m2 := everyValue(f, t), everyValue(f, t)
+	m1["createdAt"], m2["createdAt"] = now, now.Add(-time.Hour)
+	f.Set(t, "inquiries/i1", want)
+	f.Set(t, "inquiries/i1/messages/m1", m1)
+	f.Set(t, "inquiries/i1/messages/m2", m2)
+	f.Set(t, "inquiries/i1/messages/m3", map[string]any{})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, archivedOnce)
+	want["archivedAt"], want["messages"] = now, []any{m2, m1, map[string]any{}}
+	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["i1"], sameValues); diff != "" {
+		t.Errorf("archive (-want +got):\n%s", diff)
+	}
+	wantIDs(t, f, "inquiries")
+	wantIDs(t, f, "inquiries/i1/messages")
+}
+
+// TestManyMessages has more messages than the first request asks for. Each costs little more than a read and a delete, and
+// one write puts all into the undo log.
+func TestManyMessages(t *testing.T) {
+	f := newFunction(t)
+	f.Set(t, "inquiries/i1", inquiry(8*day))
+	f.Set(t, "inquiries/i12", inquiry(time.Hour))
+	f.Set(t, "inquiries/i12/messages/m1", message(1))
+	const n = 60
+	var want []any
+	f.SetMany(t, n, func(i int) (string, map[string]any) {
+		want = append(want, message(i))
+		return fmt.Sprintf("inquiries/i1/messages/m%02d", i*7%n), message(i)
+	})
+	golden := enginetest.NewGolden(t, "messages")
+	enginetest.WantReport(t, golden.Run(t, "an inquiry of 60 messages", f, "", ""), report.Completed, archivedOnce)
+	enginetest.Want(t, "messages", any(want), f.Documents(t, "archivedInquiries")["i1"]["messages"])
+	wantIDs(t, f, "inquiries", "i12")
+	wantIDs(t, f, "inquiries/i12/messages", "m1")
+}
+
+func TestArchiveOf(t *testing.T) {
+	whole := map[string]any{"messages": []any{"m"}, "archivedAt": now}
+	for name, tt := range map[string]struct{ data, own, want map[string]any }{
+		"restored from its archive": {
+			map[string]any{"a": 1, "messages": "old", "archivedAt": nil}, whole,
+			map[string]any{"a": 1, "messages": []any{"m"}, "archivedAt": now, "original": map[string]any{"messages": "old", "archivedAt": nil}},
+		},
+		"restored twice": {
+			map[string]any{"messages": "old", "original": map[string]any{"messages": "older"}}, whole,
+			map[string]any{"messages": []any{"m"}, "archivedAt": now,
+				"original": map[string]any{"messages": "old", "original": map[string]any{"messages": "older"}}},
+		},
+		"a field original of its own": {map[string]any{"original": 1}, whole,
+			map[string]any{"original": 1, "messages": []any{"m"}, "archivedAt": now}},
+	} {
+		before := fmt.Sprint(tt.data)
+		enginetest.Want(t, name, tt.want, archiveOf(documents.Document{Data: tt.data}, tt.own))
+		enginetest.Want(t, name+", the inquiry itself", before, fmt.Sprint(tt.data))
+	}
+}
+
+func withImage(m map[string]any, url any) map[string]any {
+	m["imageUrl"] = url
+	return m
+}
+
+// TestImages: tests of shared/objects prove which URLs name an object, and which folders hold one.
+func TestImages(t *testing.T) {
+	f := newFunction(t)
+	gs := "gs://" + f.Bucket + "/"
+	deleted := []string{"inquiries/i1/a b.png", "inquiries/twice.png", "inquiries/写真 #1.png"}
+	kept := []string{"avatars/hana.png", "b.png", "inquiries", "inquiries/i1/a", "inquiries/i12/a.png", "inquiriesx/a.png", "posts/p.png"}
+	for _, name := range append(deleted, kept...) {
+		f.Put(t, name, nil, nil)
+	}
+	emulator := f.Env["FIREBASE_STORAGE_EMULATOR_HOST"]
+	urls := []any{
+		"https://firebasestorage.googleapis.com/v0/b/" + f.Bucket + "/o/inquiries%2Fi1%2Fa%20b.png?alt=media&token=x",
+		"https://storage.googleapis.com/" + f.Bucket + "/inquiries/twice.png", gs + "inquiries/twice.png",
+		"http://" + emulator + "/v0/b/" + f.Bucket + "/o/inquiries%2F%E5%86%99%E7%9C%9F%20%231.png?alt=media",
+		gs + "inquiries/gone.png", "", nil,
+		gs + "posts/p.png", gs + "inquiriesx/a.png", gs + "inquiries", gs + "inquiries/",
+		"gs://another/b.png", "https://another.storage.googleapis.com/b.png",
+		gs + "inquiries/../avatars/hana.png", "https://example.com/b.png", gs + "inquiries/" + strings.Repeat("x", 100_000),
+		5, []any{gs + "b.png"}, map[string]any{"url": gs + "b.png"}, math.NaN(),
+	}
+	f.Set(t, "inquiries/i1", inquiry(8*day))
+	for i, url := range urls {
+		f.Set(t, fmt.Sprintf("inquiries/i1/messages/m%02d", i), withImage(message(i), url))
+	}
+	f.Set(t, "inquiries/i12", inquiry(day))
+	f.Set(t, "inquiries/i12/messages/m1", withImage(message(1), gs+"inquiries/i12/a.png"))
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, archivedOnce)
+	enginetest.Want(t, "kept", map[string]int{
+		keptElsewhere: 4, "imageUrl holds a URL of another bucket": 2, "imageUrl holds a URL that names no object of Cloud Storage": 3,
+		"imageUrl holds no string": 4, "not due": 1,
+	}, got.Kept)
+	enginetest.Want(t, "objects", kept, f.Objects(t))
+	enginetest.Want(t, "messages in the archive", len(urls), len(f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any)))
+	var named []any
+	for _, line := range f.Warnings(t)["inquiries/i1"] {
+		named = append(named, line["document"])
+	}
+	if len(named) != 13 || slices.Contains(named, nil) {
+		t.Errorf("messages named whose images are kept: %v", named)
+	}
+	wantNothingBegun(t, f)
+}
+
+// TestImagesInOtherFolders has a setting with the folders of the application.
+func TestImagesInOtherFolders(t *testing.T) {
+	f := newFunction(t)
+	f.Env["INQUIRY_FOLDERS"] = "support/images/, サポート/"
+	f.Set(t, "inquiries/i1", inquiry(8*day))
+	for i, name := range []string{"support/images/a.png", "サポート/b.png", "inquiries/c.png", "support/d.png"} {
+		f.Put(t, name, nil, nil)
+		f.Set(t, fmt.Sprintf("inquiries/i1/messages/m%d", i), withImage(message(i), "gs://"+f.Bucket+"/"+name))
+	}
+	enginetest.Want(t, "kept", map[string]int{keptElsewhere: 2}, f.Run(t, "").Kept)
+	enginetest.Want(t, "objects", []string{"inquiries/c.png", "support/d.png"}, f.Objects(t))
+	f.Env["INQUIRY_FOLDERS"] = "support"
+	if answer := f.Post(t, "{}").Body.String(); !strings.Contains(answer, "must be folders of the bucket") {
+		t.Errorf("a setting that is wrong: %s", answer)
+	}
+}
+
+// large is a message so large that two do not fit in one document.
+func large(n int) map[string]any {
+	m := message(n)
+	m["content"] = strings.Repeat(fmt.Sprintf("%06d", n), 100_000)
+	return m
+}
+
+// deep returns a map with so many levels of maps.
+func deep(levels int) map[string]any {
+	m := map[string]any{"x": int64(1)}
+	for range levels {
+		m = map[string]any{"m": m}
+	}
+	return m
+}
+
+// TestArchiveThatDoesNotFit has inquiries whose messages are too large for one document, one by the last of many messages, or too
+// deep, which Firestore refuses. They stay as they are, every night; a smaller one does not.
+func TestArchiveThatDoesNotFit(t *testing.T) {
+	f := newFunction(t)
+	there := enginetest.World{"inquiries/fits": inquiry(8 * day), "inquiries/fits/messages/a": large(1)}
+	stays := enginetest.World{
+		"inquiries/large": inquiry(8 * day), "inquiries/large/messages/a": large(1), "inquiries/large/messages/b": large(2),
+		"inquiries/deep": inquiry(8 * day), "inquiries/deep/messages/a": deep(19), // Firestore allows 20 levels, and the archive adds some
+		"inquiries/many": inquiry(8 * day), "inquiries/many/messages/z": large(1),
+	}
+	for i := range 60 {
+		m := message(i)
+		m["content"] = strings.Repeat("x", 8000)
+		stays[fmt.Sprintf("inquiries/many/messages/m%03d", i)] = m
+	}
+	there.Write(t, f)
+	stays.Write(t, f)
+	f.Put(t, "inquiries/large.png", nil, nil)
+	f.Set(t, "inquiries/large/messages/a", withImage(large(1), "gs://"+f.Bucket+"/inquiries/large.png"))
+	stays["inquiries/large/messages/a"] = f.Documents(t, "inquiries/large/messages")["a"]
+	kind := "archive and delete inquiry"
+	for n := range 2 {
+		got := f.Run(t, "")
+		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{kind: {Planned: 4 - n, Done: 1 - n}})
+		enginetest.Want(t, "kept", map[string]int{keptLarge: 3}, got.Kept)
+	}
+	for _, id := range []string{"large", "deep", "many"} {
+		enginetest.Want(t, "times that the log names "+id, 2, len(f.Warnings(t)["inquiries/"+id]))
+	}
+	for path, data := range stays {
+		collection, id := path[:strings.LastIndexByte(path, '/')], path[strings.LastIndexByte(path, '/')+1:]
+		if collection != "inquiries/many/messages" {
+			enginetest.Want(t, path, data, f.Documents(t, collection)[id])
+		}
+	}
+	enginetest.Want(t, "messages of many", 61, len(f.Documents(t, "inquiries/many/messages")))
+	enginetest.Want(t, "objects", []string{"inquiries/large.png"}, f.Objects(t))
+	wantIDs(t, f, "archivedInquiries", "fits")
+	wantNothingBegun(t, f)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
 
 func TestJudge(t *testing.T) {
@@ -57,8 +58,6 @@ func TestJudge(t *testing.T) {
 		{"user is undefined", with(resolved(ago(6)), "userId", "undefined"), cleanup.Invalid(keptUntold)},
 		{"no data at all", nil, cleanup.Keep(keptUnresolved)},
 	} {
-		if got := judge(documents.Document{Path: "inquiries/i", Data: tt.data}, now, now); got != tt.want {
-			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
-		}
+		enginetest.Want(t, tt.name, tt.want, judge(documents.Document{Path: "inquiries/i", Data: tt.data}, now, now))
 	}
 }

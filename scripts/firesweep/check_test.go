@@ -35,9 +35,7 @@ func TestCheckTheExamples(t *testing.T) {
 	o := newOperator(t)
 	rules := rulesFile(t, `{"rules":[`+strings.Join(blocks, ",")+`]}`)
 	got := parsed[checks](t, o.well(t, "check", "--rules", rules, "--json")).Checks
-	if len(got) != len(blocks) {
-		t.Fatalf("%d checks of %d rules", len(got), len(blocks))
-	}
+	want(t, "checks", len(blocks), len(got))
 	for _, c := range got {
 		type told struct {
 			Declared, Does, Roles, When bool

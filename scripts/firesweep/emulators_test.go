@@ -48,9 +48,7 @@ func TestEmulatorsOfADemoProject(t *testing.T) {
 	const nobody = "127.0.0.1:1"
 	hub := func(listed string) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/emulators" {
-				t.Errorf("the hub is asked for %s", r.URL)
-			}
+			want(t, "what the hub is asked for", "/emulators", r.URL.Path)
 			fmt.Fprint(w, listed)
 		}))
 		t.Cleanup(server.Close)
@@ -121,15 +119,13 @@ func TestEmulatorsOfADemoProject(t *testing.T) {
 // TestWhereEmulatorsListen: everywhere is here, and what firebase.json does not say is the Firebase CLI's default.
 func TestWhereEmulatorsListen(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{
+	for text, listens := range map[string]string{
 		`{"port":8080}`: "127.0.0.1:8080", `{"host":"0.0.0.0","port":1}`: "127.0.0.1:1", `{"host":"localhost","port":1}`: "127.0.0.1:1",
 		`{"host":"::","port":1}`: "[::1]:1", `{"host":"db","port":1}`: "db:1",
 	} {
 		var a address
 		ok(t, json.Unmarshal([]byte(text), &a))
-		if got := a.hostPort(); got != want {
-			t.Errorf("%s: %s", text, got)
-		}
+		want(t, text, listens, a.hostPort())
 		if _, _, err := net.SplitHostPort(a.hostPort()); err != nil {
 			t.Error(err)
 		}

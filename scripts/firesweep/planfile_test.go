@@ -115,24 +115,12 @@ func TestPlanFilesThatAreRefused(t *testing.T) {
 		o.now = written
 		tt.change(file)
 		errs := o.refuses(t, exitWrongUse, tt.why, append([]string{"run", "--yes", "--plan", file}, tt.args...)...)
-		if strings.Count(errs, "\n") != 1 {
-			t.Errorf("%s: %s", name, errs)
-		}
+		want(t, name+", lines", 1, strings.Count(errs, "\n"))
 	}
 	o.now = written
-	for why, args := range map[string][]string{
-		"no such file":         {"run", "--plan", "none.json"},
-		"no plan was written ": {"plan", "--out", filepath.Join(t.TempDir(), "p"), "cleanupReports"},
-	} {
-		code := exitWrongUse
-		if strings.HasPrefix(why, "no plan") {
-			o.env["MAX_ACTIONS"] = "1"
-			code = exitFailed
-		}
-		if _, errs := o.ends(t, code, args...); !strings.Contains(errs, why) {
-			t.Errorf("%v: %s", args, errs)
-		}
-		delete(o.env, "MAX_ACTIONS")
-	}
+	o.refuses(t, exitWrongUse, "no such file", "run", "--plan", "none.json")
+	o.env["MAX_ACTIONS"] = "1"
+	_, errs := o.ends(t, exitFailed, "plan", "--out", filepath.Join(t.TempDir(), "p"), "cleanupReports")
+	wantParts(t, errs, "no plan was written ")
 	want(t, "the project", before, o.everything(t))
 }

@@ -204,6 +204,7 @@ func TestForcedRun(t *testing.T) {
 		o.screen.in, o.in = true, tt.answer
 		out, errs := o.ends(t, tt.code, append([]string{"run", "--force", "cleanupReports"}, tt.args...)...)
 		wantParts(t, out, "2 due, forced", "    reports/old\n")
+		want(t, "completed", tt.code == exitFine, strings.Contains(out, "completed, forced"))
 		asks := !slices.Contains(tt.args, "--yes")
 		want(t, "asked", asks, strings.Contains(errs, "Run it like this, without its safety limits? Type yes: "))
 		want(t, "reports", tt.left, len(o.Documents(t, "reports")))
@@ -245,9 +246,7 @@ func TestRunGoesOn(t *testing.T) {
 	o.running.BeforeApply = func() { late.Store(false) }
 	a, out, errs := o.app()
 	a.clock = func() time.Time { return o.now.Add(time.Duration(passed.Load()) * time.Second) }
-	if code := a.run(t.Context(), []string{"run", "--yes", "--confirm", o.ID}); code != exitFine {
-		t.Fatalf("%d, %s%s", code, errs, out)
-	}
+	want(t, fmt.Sprint("exit code: ", errs, out), exitFine, a.run(t.Context(), []string{"run", "--yes", "--confirm", o.ID}))
 	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
 	want(t, "saved runs", 3, len(o.Documents(t, "cleanupRuns")))
 	want(t, "runs that say that another one follows", 2, strings.Count(oneLine(out.String()), "It ran out of time. The next run begins now,"))
@@ -290,7 +289,7 @@ func TestRunBesideDeployedJobs(t *testing.T) {
 	want(t, "deployed, after it", report.Completed, o.called(t, "cleanupReports", "").Status)
 }
 
-// TestRunKeepsLimits: they hold as they do deployed, and are lifted in the same way.
+// TestRunKeepsLimits: they hold as they do deployed. TestForcedRun lifts them.
 func TestRunKeepsLimits(t *testing.T) {
 	t.Parallel()
 	o := withReports(t, "MAX_ACTIONS=1")
@@ -307,10 +306,6 @@ func TestRunKeepsLimits(t *testing.T) {
 	o.running.Dial = documents.ReadOnly() // as of somebody with the role of a viewer
 	out, _ = o.ends(t, exitFailed, args...)
 	wantParts(t, oneLine(out), "PermissionDenied", "-> A right is missing.")
-	o.running.Dial = nil
-	out = o.well(t, append(args, "--force")...)
-	wantParts(t, out, "2 due, forced", "completed, forced")
-	want(t, "reports", 1, len(o.Documents(t, "reports")))
 }
 
 // hint returns the command that lifts what tripped, as its arguments.

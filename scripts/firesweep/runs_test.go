@@ -168,9 +168,7 @@ func TestAbortedAndFailedAreStates(t *testing.T) {
 	o.now = o.now.Add(time.Minute)
 	failed := o.called(t, "cleanupReports", "")
 	o.now = o.now.Add(time.Minute)
-	if s := o.standingOf(t, "cleanupReports"); s.State != stateFine {
-		t.Errorf("%+v", s)
-	}
+	want(t, "state", stateFine, o.standingOf(t, "cleanupReports").State)
 	failed.Status, failed.Failures = report.Failed, []report.Failure{{Target: "reports/x", Action: "delete report",
 		Error: "no such luck"}}
 	o.Set(t, "cleanupRuns/"+failed.RunID, map[string]any{"runId": failed.RunID, "job": failed.Job, "status": "failed",
@@ -214,9 +212,7 @@ func TestKilledRun(t *testing.T) {
 			"firesweep undo "+killed.RunID)
 		wantParts(t, o.preview(t, short), "reports/old", "reports/older")
 		wantParts(t, o.well(t, "undo", "--yes", short), "2 things came back.")
-		if got := o.Documents(t, "reports"); len(got) != 3 {
-			t.Errorf("reports %v", got)
-		}
+		want(t, "reports", 3, len(o.Documents(t, "reports")))
 		if saved := o.Documents(t, "cleanupRuns")[killed.RunID]; saved["status"] != "killed" || saved["expireAt"] == nil {
 			t.Errorf("after the undo its report is %v", saved)
 		}
@@ -300,17 +296,13 @@ func TestWhatToDo(t *testing.T) {
 func TestALateRunIsTold(t *testing.T) {
 	t.Parallel()
 	night := manifest.Entry{Name: "cleanupThings", Schedule: "30 2 * * *", TimeZone: "Europe/Berlin", TimeoutSeconds: 60}
-	for last, want := range map[string]time.Duration{
+	for last, wait := range map[string]time.Duration{
 		"2026-01-10T01:30:00Z": 24 * time.Hour, "2026-01-10T01:45:00Z": 23*time.Hour + 45*time.Minute,
 		"2026-03-28T01:30:00Z": 47 * time.Hour, // the night after has no 02:30
 	} {
 		at, err := time.Parse(time.RFC3339, last)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := untilNext(night, at); got != want {
-			t.Errorf("after %s it runs again after %s, want %s", last, got, want)
-		}
+		ok(t, err)
+		want(t, "from "+last+" until the next run", wait, untilNext(night, at))
 	}
 	night.Schedule = "0~59 2 * * *"
 	if got := untilNext(night, time.Date(2026, 1, 10, 1, 59, 0, 0, time.UTC)); got < 24*time.Hour {

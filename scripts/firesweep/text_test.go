@@ -137,7 +137,7 @@ func TestRemedies(t *testing.T) {
 // TestWith: what goes besides an item is counted by its kind, and what it is about is not.
 func TestWith(t *testing.T) {
 	t.Parallel()
-	for want, item := range map[string]report.Planned{
+	for says, item := range map[string]report.Planned{
 		"":                                     {},
 		"with 2 documents of comments, 1 file": {With: map[string]int{"delete document of comments": 2, "delete file": 1}},
 		"with 1 account if any, 1 folder of files if any, and more": {More: true,
@@ -145,9 +145,7 @@ func TestWith(t *testing.T) {
 		"writes 1 document of users, queues 2 tasks": {With: map[string]int{"write document of users": 1, "queue task": 2}},
 		"but not done: it is kept":                   {Kept: "it is kept"},
 	} {
-		if got := with(item); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		want(t, "what goes with it", says, with(item))
 	}
 }
 
@@ -167,5 +165,54 @@ func TestPlanIsShort(t *testing.T) {
 		p := printer{to: &out, width: 80}
 		p.plan(r, all)
 		want(t, "the plan", wanted+"\n  warn: 1\n    posts/b\n      old\n", out.String())
+	}
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"", 5, ""}, {"one", 5, "one"}, {"one two", 7, "one two"}, {"one two", 6, "one|two"}, {"one  two", 4, "one|two"},
+		{"a  b", 9, "a  b"}, {"abcdefgh x", 3, "abcdefgh|x"}, {"x abcdefgh", 3, "x|abcdefgh"}, {"山 山", 3, "山 山"},
+	} {
+		want(t, tt.text, tt.want, strings.Join(wrap(tt.text, tt.most), "|"))
+	}
+}
+
+// TestPlain: no character of a text is a command, changes the direction of writing, or is seen by nobody.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for text, shown := range map[string]string{
+		"posts/ä 山": "posts/ä 山", "a\x1b[2Jb\tc\nd": `a\x1b[2Jb c d`, "a\u202eb\u2066c\u200bd\u00ade\u2028f": `a\u202eb\u2066c\u200bd\u00ade\u2028f`,
+		"a\xffb\u009b": "a\ufffdb" + `\u009b`,
+	} {
+		want(t, text, shown, plain(text))
+	}
+}
+
+// TestTable: what is long is not cut, and a row has its notes below it.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	p := printer{to: &out, width: 40}
+	p.Table([]tableRow{
+		{Cells: []string{"delete post", "7", "posts/a\tb/" + strings.Repeat("x", 40)}, Notes: []string{"", "because"}},
+		{Cells: []string{"warn", "12345", ""}},
+	}, "WHAT", "DONE", "TARGET")
+	want(t, "the table", "  WHAT         DONE   TARGET\n"+
+		"  delete post  7      posts/a b/"+strings.Repeat("x", 40)+"\n    because\n"+
+		"  warn         12345\n", out.String())
+}
+
+func TestQuoted(t *testing.T) {
+	t.Parallel()
+	for text, word := range map[string]string{
+		"posts/p-1": "posts/p-1", "": "''", "a b": "'a b'", "a,b": "a,b", "$(x)": "'$(x)'", "x'; y; '": `'x'\''; y; '\'''`, `a\b`: `'a\b'`,
+		"*": "'*'", "~": "'~'", "ä": "'ä'",
+	} {
+		want(t, text, word, quoted(text))
 	}
 }

@@ -45,9 +45,7 @@ func TestCommit(t *testing.T) {
 		}
 		return w.Commit(ctx, writes)
 	}
-	if err := commit("a", "b"); err != nil {
-		t.Error(err)
-	}
+	ok(t, commit("a", "b"))
 	if err := commit("c", "a"); !errors.Is(err, documents.ErrChanged) {
 		t.Errorf("one is there: %v", err)
 	}
@@ -57,9 +55,7 @@ func TestCommit(t *testing.T) {
 	if n := len(p.Documents(t, "things")); n != 3 || sent != 3 || meter.Usage().FirestoreWrites != 2 {
 		t.Errorf("%d documents, %d requests, %d writes are billed", n, sent, meter.Usage().FirestoreWrites)
 	}
-	if want := []int{2, 2, 1}; !slices.Equal(pace.waits, want) {
-		t.Errorf("waited for %v, want %v", pace.waits, want)
-	}
+	same(t, "waited for", []int{2, 2, 1}, pace.waits)
 }
 
 // TestReadTime: each document says when it was read, by Firestore's clock, and so does one that is not there.
@@ -73,12 +69,8 @@ func TestReadTime(t *testing.T) {
 	none, found, errNone := r.Get(ctx, "things/none")
 	all, errAll := r.GetAll(ctx, []string{"things/a"})
 	first, errFirst := r.First(ctx, documents.Query{Collection: "things"}, "", 1)
-	if err := errors.Join(errA, errNone, errAll, errFirst); err != nil {
-		t.Fatal(err)
-	}
-	if got := fmt.Sprint(found, len(first), len(all)); got != "false 1 1" {
-		t.Fatalf("nothing found, first, all: %s", got)
-	}
+	ok(t, errors.Join(errA, errNone, errAll, errFirst))
+	same(t, "nothing found, first, all", "false 1 1", fmt.Sprint(found, len(first), len(all)))
 	last := a.UpdateTime
 	for _, d := range slices.Concat([]documents.Document{a, none}, slices.Collect(maps.Values(all)), first) {
 		if d.ReadTime.Before(last) || d.ReadTime.Sub(last) > time.Hour {

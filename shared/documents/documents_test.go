@@ -27,25 +27,33 @@ func open(t *testing.T, p *backendstest.Project, dial ...grpc.DialOption) (conte
 	t.Helper()
 	c, err := documents.Open(t.Context(), documents.Database{
 		Project: p.ID, ID: "(default)", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]}, dial...)
+	ok(t, err)
+	t.Cleanup(func() { ok(t, c.Close()) })
+	m := new(usage.Meter)
+	return usage.NewContext(t.Context(), m), c, m
+}
+
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	m := new(usage.Meter)
-	return usage.NewContext(t.Context(), m), c, m
+}
+
+// same compares what is there with what is wanted.
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
 }
 
 func collect(ctx context.Context, t *testing.T, r documents.Reader, q documents.Query, from documents.Cursor) [][]string {
 	t.Helper()
 	var pages [][]string
 	for page, err := range r.Pages(ctx, q, from) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		var ids []string
 		for _, d := range page.Documents {
 			ids = append(ids, d.ID())
@@ -84,12 +92,8 @@ func TestPages(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			before := m.Usage().FirestoreReads
 			pages := collect(ctx, t, c.Reader(), tt.query, "")
-			if diff := cmp.Diff(tt.want, pages); diff != "" {
-				t.Errorf("pages (-want +got):\n%s", diff)
-			}
-			if got := m.Usage().FirestoreReads - before; got != tt.reads {
-				t.Errorf("%d reads, want %d", got, tt.reads)
-			}
+			same(t, "pages", tt.want, pages)
+			same(t, "reads", tt.reads, m.Usage().FirestoreReads-before)
 		})
 	}
 }
@@ -113,19 +117,13 @@ func TestCursorOfEveryType(t *testing.T) {
 	for range ids {
 		q.PageSize = 1
 		for page, err := range c.Reader().Pages(ctx, q, cursor) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			walked, cursor = append(walked, page.Documents[0].ID()), page.Next
 			break
 		}
 	}
-	if diff := cmp.Diff(ids, walked); diff != "" {
-		t.Errorf("walked one by one (-want +got):\n%s", diff)
-	}
-	if rest := collect(ctx, t, c.Reader(), q, cursor); rest != nil {
-		t.Errorf("behind the last document: %v", rest)
-	}
+	same(t, "walked one by one", ids, walked)
+	same(t, "behind the last document", [][]string(nil), collect(ctx, t, c.Reader(), q, cursor))
 }
 
 func TestWrongCursors(t *testing.T) {
@@ -140,9 +138,7 @@ func TestWrongCursors(t *testing.T) {
 			}
 		}
 	}
-	if m.Usage() != (usage.Usage{}) {
-		t.Errorf("wrong cursors cost %+v", m.Usage())
-	}
+	same(t, "what wrong cursors cost", usage.Usage{}, m.Usage())
 }
 
 // TestRefusedCursors: Google refuses a cursor beyond what a query asks for; what it refuses without one is another error.
@@ -159,14 +155,7 @@ func TestRefusedCursors(t *testing.T) {
 
 func TestCount(t *testing.T) {
 	p := backendstest.Start(t)
-	db := p.Firestore(t)
-	w := db.BulkWriter(t.Context())
-	for i := range 1001 {
-		if _, err := w.Set(db.Collection("things").Doc(fmt.Sprint(i)), map[string]any{"n": i}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.End()
+	p.SetMany(t, 1001, func(i int) (string, map[string]any) { return fmt.Sprint("things/", i), map[string]any{"n": i} })
 	ctx, c, m := open(t, p)
 	for _, tt := range []struct {
 		where []documents.Filter
@@ -184,9 +173,7 @@ func TestCount(t *testing.T) {
 		if err != nil || got != tt.want {
 			t.Errorf("count where %v = %d, %v, want %d", tt.where, got, err, tt.want)
 		}
-		if reads := m.Usage().FirestoreReads - before; reads != tt.reads {
-			t.Errorf("count where %v: %d reads, want %d", tt.where, reads, tt.reads)
-		}
+		same(t, fmt.Sprintf("reads to count where %v", tt.where), tt.reads, m.Usage().FirestoreReads-before)
 	}
 }
 
@@ -235,9 +222,7 @@ func TestGet(t *testing.T) {
 	if none, err := r.GetAll(ctx, nil); err != nil || len(none) != 0 {
 		t.Errorf("GetAll of nothing = %v, %v", none, err)
 	}
-	if reads := m.Usage().FirestoreReads; reads != 2+3 {
-		t.Errorf("%d reads", reads)
-	}
+	same(t, "reads", int64(2+3), m.Usage().FirestoreReads)
 	for _, path := range []string{"", "things", "things//b", "things/a/sub"} {
 		if _, _, err := r.Get(ctx, path); err == nil {
 			t.Errorf("Get(%q) is no error", path)
@@ -257,24 +242,17 @@ func TestGetOfNoDatabase(t *testing.T) {
 		}
 		return status.Error(codes.NotFound, "The database (default) does not exist for project my-app")
 	})...)
-	if _, found, err := c.Reader().Get(ctx, "things/a"); found || !strings.Contains(fmt.Sprint(err), "does not exist") {
-		t.Errorf("Get = %v, %v, want an error", found, err)
-	}
-	if found, err := c.Reader().GetAll(ctx, []string{"things/a"}); found != nil || err == nil {
-		t.Errorf("GetAll = %v, %v, want an error", found, err)
-	}
-	if got, err := c.Reader().Missing(ctx, "things", []string{"a"}); got != nil || err == nil {
-		t.Errorf("Missing = %v, %v, want an error", got, err)
-	}
-	err := transact(ctx, c.Writer(nil), func(tx *documents.Transaction) error {
-		_, found, err := get(tx, "things/a")
-		if found || err == nil {
-			t.Errorf("Get of a transaction = %v, %v, want an error", found, err)
-		}
+	_, found, errGet := c.Reader().Get(ctx, "things/a")
+	all, errAll := c.Reader().GetAll(ctx, []string{"things/a"})
+	missing, errMissing := c.Reader().Missing(ctx, "things", []string{"a"})
+	foundThere := false
+	errTransaction := transact(ctx, c.Writer(nil), func(tx *documents.Transaction) (err error) {
+		_, foundThere, err = get(tx, "things/a")
 		return err
 	})
-	if err == nil {
-		t.Error("the transaction succeeds")
+	same(t, "found, or found to be missing", []any{false, 0, 0, false}, []any{found, len(all), len(missing), foundThere})
+	for of, err := range map[string]error{"Get": errGet, "GetAll": errAll, "Missing": errMissing, "a transaction": errTransaction} {
+		same(t, fmt.Sprintf("the error of %s, %v, says why", of, err), true, strings.Contains(fmt.Sprint(err), "does not exist"))
 	}
 }
 
@@ -337,14 +315,10 @@ func TestTransact(t *testing.T) {
 			write(documents.Update, "things/a", map[string]any{"n": d.Data["n"].(int64) + 1, "dotted.name": 2}),
 			write(documents.Create, "things/b", map[string]any{"n": 1}), write(documents.Set, "things/c", map[string]any{"n": 1}))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	want := map[string]map[string]any{
 		"a": {"n": int64(2), "dotted.name": int64(2), "keep": true}, "b": {"n": int64(1)}, "c": {"n": int64(1)}}
-	if diff := cmp.Diff(want, p.Documents(t, "things")); diff != "" {
-		t.Errorf("documents (-want +got):\n%s", diff)
-	}
+	same(t, "documents", want, p.Documents(t, "things"))
 	if u := m.Usage(); u.FirestoreReads != 2 || u.FirestoreWrites != 3 {
 		t.Errorf("usage %+v, want 2 reads and 3 writes", u)
 	}
@@ -384,15 +358,9 @@ func TestTransactionsTakeTurnsOnEmulators(t *testing.T) {
 			})
 		})
 	}
-	if err := all.Wait(); err != nil {
-		t.Error(err)
-	}
-	if attempts.Load() != n {
-		t.Errorf("%d attempts, want %d", attempts.Load(), n)
-	}
-	if left := p.Documents(t, "things"); len(left) != 0 {
-		t.Errorf("left %v", left)
-	}
+	ok(t, all.Wait())
+	same(t, "attempts", int32(n), attempts.Load())
+	same(t, "documents left", 0, len(p.Documents(t, "things")))
 }
 
 // TestOtherDatabase reads and writes another database than (default), for which Google's service demands a header that names it.
@@ -400,14 +368,11 @@ func TestTransactionsTakeTurnsOnEmulators(t *testing.T) {
 func TestOtherDatabase(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Set(t, "members/a", map[string]any{"of": "default"})
-	if _, err := p.FirestoreDatabase(t, "ghost").Doc("members/a").Set(t.Context(), map[string]any{"of": "ghost"}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := p.FirestoreDatabase(t, "ghost").Doc("members/a").Set(t.Context(), map[string]any{"of": "ghost"})
+	ok(t, err)
 	c, err := documents.Open(t.Context(),
 		documents.Database{Project: p.ID, ID: "ghost", EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	r, all := c.Reader(), documents.Query{Collection: "members"}
 	d, _, errGet := r.Get(t.Context(), "members/a")
 	n, errCount := r.Count(t.Context(), all, 0)
@@ -418,14 +383,32 @@ func TestOtherDatabase(t *testing.T) {
 		streamedIDs = len(found)
 		return errors.Join(err, tx.Apply(write(documents.Create, "members/new", map[string]any{}), write(documents.Delete, "members/a", nil)))
 	})
-	if err := errors.Join(errGet, errCount, errMissing, errTransact); err != nil {
-		t.Error(err)
-	}
+	ok(t, errors.Join(errGet, errCount, errMissing, errTransact))
 	got := fmt.Sprint(d.Data["of"], n, none, streamedIDs, collect(t.Context(), t, r, all, ""), len(p.Documents(t, "members")))
-	if want := "ghost1 [b] 1 [[new]] 1"; got != want {
-		t.Errorf("%s, want %s", got, want)
+	same(t, "what is read and written", "ghost1 [b] 1 [[new]] 1", got)
+	ok(t, c.Close())
+}
+
+func TestInstant(t *testing.T) {
+	now := time.Date(2026, 1, 10, 18, 0, 0, 1000, time.UTC)
+	d := documents.Document{Data: map[string]any{
+		"time": now, "null": nil, "text": "2026-01-10T18:00:00Z", "number": now.UnixMilli(), "false": false, "map": map[string]any{"seconds": int64(0)},
+		"first": documents.Earliest, "before": documents.Earliest.Add(-time.Microsecond), "epoch": time.Unix(0, 0).UTC(), "zero": time.Time{},
+	}}
+	for field, want := range map[string]struct{ set, ok bool }{
+		"time": {true, true}, "null": {false, true}, "missing": {false, true},
+		"first": {true, true}, "before": {false, false}, "epoch": {false, false}, "zero": {false, false},
+		"text": {false, false}, "number": {false, false}, "false": {false, false}, "map": {false, false},
+	} {
+		at, set, ok := d.Instant(field)
+		if set != want.set || ok != want.ok {
+			t.Errorf("%s: set %v, ok %v", field, set, ok)
+		}
+		if set && !at.Equal(now) && field != "first" || !set && !at.IsZero() {
+			t.Errorf("%s: %s", field, at)
+		}
 	}
-	if err := c.Close(); err != nil {
-		t.Error(err)
+	if _, set, ok := (documents.Document{}).Instant("time"); set || !ok {
+		t.Errorf("no data at all: set %v, ok %v", set, ok)
 	}
 }

@@ -6,15 +6,10 @@ import (
 	"testing"
 	"time"
 
-	firestore "cloud.google.com/go/firestore/apiv1"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"google.golang.org/api/option"
 	"google.golang.org/genproto/googleapis/type/latlng"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -30,18 +25,7 @@ import (
 func TestEncode(t *testing.T) {
 	p := backendstest.Start(t)
 	_, c, _ := open(t, p)
-	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer owner")
-	raw, err := firestore.NewClient(ctx, option.WithEndpoint(p.Environment["FIRESTORE_EMULATOR_HOST"]),
-		option.WithoutAuthentication(),
-		option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := raw.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	ctx, raw := backendstest.AsOwner(t.Context()), p.RawFirestore(t)
 	database := "projects/" + p.ID + "/databases/(default)"
 	name := database + "/documents/things/t"
 	rapid.Check(t, func(rt *rapid.T) {

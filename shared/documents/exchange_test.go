@@ -27,11 +27,7 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 		"a lost answer":     {lost: true, want: []any{"left", "again"}},
 		"changed since":     {meanwhile: func(path string) { p.Set(t, path, data{"is": "theirs"}) }, want: []any{"left", "theirs"}},
 		"written as it was": {meanwhile: func(path string) { p.Set(t, path, data{"is": "left"}) }, want: []any{"left"}},
-		"deleted since": {meanwhile: func(path string) {
-			if _, err := p.Firestore(t).Doc(path).Delete(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}, want: []any{"left", nil}},
+		"deleted since":     {meanwhile: func(path string) { p.Delete(t, path) }, want: []any{"left", nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := telling(t, p, func(n int, send func() error) error {
@@ -45,9 +41,7 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 				return data{"is": "left"}, nil, nil
 			})
 			d, _, getErr := w.Get(t.Context(), path)
-			if err := errors.Join(err, getErr); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, errors.Join(err, getErr))
 			if at.IsZero() || !at.Equal(d.UpdateTime) {
 				t.Fatalf("written at %s, read as of %s", at, d.UpdateTime)
 			}
@@ -63,9 +57,7 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 			if diff := cmp.Diff(tt.want, seen); err != nil || diff != "" {
 				t.Errorf("%v; seen (-want +got):\n%s", err, diff)
 			}
-			if is := p.Documents(t, "known")[name]["is"]; is != "again" {
-				t.Errorf("it is %v in the end", is)
-			}
+			same(t, "in the end", any("again"), p.Documents(t, "known")[name]["is"])
 		})
 	}
 }
@@ -138,9 +130,7 @@ func TestExchange(t *testing.T) {
 		if calls != tt.calls || len(*told) > 0 {
 			t.Errorf("%s: %d calls, want %d; told of %v", name, calls, tt.calls, *told)
 		}
-		if diff := cmp.Diff([]data{tt.thing, tt.other}, []data{p.Documents(t, "things")["t"], p.Documents(t, "others")["o"]}); diff != "" {
-			t.Errorf("%s: documents (-want +got):\n%s", name, diff)
-		}
+		same(t, name+": documents", []data{tt.thing, tt.other}, []data{p.Documents(t, "things")["t"], p.Documents(t, "others")["o"]})
 	}
 	w, _ := telling(t, p, func(int, func() error) error {
 		t.Error("something was written")

@@ -3,10 +3,12 @@ package documents_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
+	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents/wire"
@@ -45,15 +47,9 @@ func TestMissing(t *testing.T) {
 			p.Set(t, "others/t000", map[string]any{"n": 1})
 			ctx, c, m := open(t, p)
 			got, err := c.Reader().Missing(ctx, "things", things(n, func(int) bool { return true }))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(things(n, tt.missing), got); diff != "" {
-				t.Errorf("missing (-want +got):\n%s", diff)
-			}
-			if reads := m.Usage().FirestoreReads; reads != tt.reads {
-				t.Errorf("%d reads, want %d", reads, tt.reads)
-			}
+			ok(t, err)
+			same(t, "missing", things(n, tt.missing), got)
+			same(t, "reads", tt.reads, m.Usage().FirestoreReads)
 		})
 	}
 }
@@ -63,9 +59,7 @@ func TestMissingOfNothingAndOfInvalidIDs(t *testing.T) {
 	if got, err := c.Reader().Missing(ctx, "things", nil); got != nil || err != nil {
 		t.Errorf("Missing of nothing = %v, %v", got, err)
 	}
-	if reads := m.Usage().FirestoreReads; reads != 0 {
-		t.Errorf("Missing of nothing costs %d reads", reads)
-	}
+	same(t, "reads of nothing", int64(0), m.Usage().FirestoreReads)
 	for _, id := range []string{"", "a/b", "..", "__x__"} {
 		if got, err := c.Reader().Missing(ctx, "things", []string{"a", id}); err == nil {
 			t.Errorf("Missing of id %q = %v, want an error: it would be a conclusion about another document", id, got)
@@ -98,5 +92,28 @@ func TestCountByNameIsTheEmulatorsOwn(t *testing.T) {
 	result, err := q.NewAggregationQuery().WithCount("n").Get(t.Context())
 	if err != nil || fmt.Sprint(result["n"]) != "integer_value:3" {
 		t.Errorf("the emulator itself counts %v, %v; want 3", result["n"], err)
+	}
+}
+
+// TestOriginalsOfAnAnswerThatEndsEarly: who was not answered is asked for again, and is not taken for one that is gone.
+func TestOriginalsOfAnAnswerThatEndsEarly(t *testing.T) {
+	p := backendstest.Start(t)
+	p.SetMany(t, 5, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%d", i), map[string]any{"n": i} })
+	var answers atomic.Int32
+	ctx, c, _ := open(t, p, wire.After(func(_ string, answer any, err error) error {
+		if _, ok := answer.(*firestorepb.BatchGetDocumentsResponse); ok && answers.Add(1) == 2 {
+			return io.EOF
+		}
+		return err
+	})...)
+	found := map[string]int{}
+	for o, err := range c.Reader().Originals(ctx, []string{"things/t0", "things/t1", "things/t2", "things/t3", "things/t4", "things/none"}) {
+		ok(t, err)
+		found[o.Path]++
+	}
+	for i := range 5 {
+		if path := fmt.Sprintf("things/t%d", i); found[path] != 1 {
+			t.Errorf("%s came %d times", path, found[path])
+		}
 	}
 }

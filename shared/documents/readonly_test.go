@@ -1,6 +1,8 @@
 package documents_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -21,35 +23,23 @@ func TestReadOnly(t *testing.T) {
 	}
 	_, c, _ := open(t, p, documents.ReadOnly()...)
 	r, all := c.Reader(), documents.Query{Collection: "reports"}
-	if d, _, err := r.Get(t.Context(), "reports/a"); err != nil || d.Data["status"] != "open" {
-		t.Errorf("get: %v, %v", d.Data, err)
-	}
-	if n, err := r.Count(t.Context(), all, 0); err != nil || n != 2 {
-		t.Errorf("count: %d, %v", n, err)
-	}
-	found, err := r.First(t.Context(), all, "", 10)
-	if err != nil || len(found) != 2 || found[0].ID() != "a" || found[1].ID() != "b" {
-		t.Fatalf("query: %v, %v", found, err)
-	}
-	missing, err := r.Missing(t.Context(), "reports", []string{"a", "none"})
-	if err != nil || len(missing) != 1 || missing[0] != "none" {
-		t.Errorf("missing: %v, %v", missing, err)
-	}
+	d, _, errGet := r.Get(t.Context(), "reports/a")
+	n, errCount := r.Count(t.Context(), all, 0)
+	found, errFirst := r.First(t.Context(), all, "", 10)
+	missing, errMissing := r.Missing(t.Context(), "reports", []string{"a", "none"})
+	ok(t, errors.Join(errGet, errCount, errFirst, errMissing))
+	same(t, "what is read", "open 2 2 [none]", fmt.Sprint(d.Data["status"], " ", n, " ", len(found), " ", missing))
 	w := c.Writer(pace.NewRate())
 	_, exchanged := w.Exchange(t.Context(), "cleanupJobs/job", documents.Document{},
 		func(documents.Document, bool) (fields, also map[string]any, _ error) {
 			return map[string]any{"lease": nil}, nil, nil
 		})
 	for name, err := range map[string]error{
-		"commit":      w.Commit(t.Context(), []*firestorepb.Write{{Operation: &firestorepb.Write_Delete{Delete: w.Name(found[0].Path)}}}),
+		"commit":      w.Commit(t.Context(), []*firestorepb.Write{{Operation: &firestorepb.Write_Delete{Delete: w.Name("reports/a")}}}),
 		"exchange":    exchanged,
 		"transaction": transact(t.Context(), w, func(*documents.Transaction) error { return nil }),
 	} {
-		if status.Code(err) != codes.PermissionDenied {
-			t.Errorf("%s: %v, want PermissionDenied", name, err)
-		}
+		same(t, name, codes.PermissionDenied, status.Code(err))
 	}
-	if left := p.Documents(t, "reports"); len(left) != 2 {
-		t.Errorf("left: %v", left)
-	}
+	same(t, "left", 2, len(p.Documents(t, "reports")))
 }

@@ -36,9 +36,7 @@ func TestAccountLife(t *testing.T) {
 	}
 	fine := func(err error) bool { return err == nil }
 	user, err := create(anew().UID("u1").Email("A@example.com").DisplayName("花").Password("secret7").Disabled(true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	same(t, "created", []any{"u1", "花", true, true},
 		[]any{user.UID, user.DisplayName, user.Disabled, user.UserMetadata.CreationTimestamp > 0})
 	made, err := create(anew())
@@ -53,20 +51,16 @@ func TestAccountLife(t *testing.T) {
 	wants("its own number", fine)(update("u3", new(auth.UserToUpdate).PhoneNumber("+15550100")))
 	wants("update nobody", auth.IsUserNotFound)(update("nobody", new(auth.UserToUpdate).Disabled(true)))
 	wants("another project's", auth.IsUserNotFound)(other.GetUser(ctx, "u1"))
-	if byEmail, err := client.GetUserByEmail(ctx, "a@example.com"); err != nil || byEmail.UID != "u1" {
-		t.Errorf("by address: %v, %v", byEmail, err)
-	}
+	byEmail, err := client.GetUserByEmail(ctx, "a@example.com")
+	ok(t, err)
+	same(t, "by address", "u1", byEmail.UID)
 	updated, err := update("u1", new(auth.UserToUpdate).Disabled(false).Email("b@example.com").DisplayName(""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	same(t, "updated", []any{false, "b@example.com", ""}, []any{updated.Disabled, updated.Email, updated.DisplayName})
-	if err := client.SetCustomUserClaims(ctx, "u1", map[string]any{"admin": true}); err != nil {
-		t.Error(err)
-	}
-	if got, err := client.GetUser(ctx, "u1"); err != nil || got.CustomClaims["admin"] != true {
-		t.Errorf("claims: %v, %v", got, err)
-	}
+	ok(t, client.SetCustomUserClaims(ctx, "u1", map[string]any{"admin": true}))
+	got, err := client.GetUser(ctx, "u1")
+	ok(t, err)
+	same(t, "claims", map[string]any{"admin": true}, got.CustomClaims)
 	wants("delete", fine)(nil, client.DeleteUser(ctx, "u1"))
 	wants("delete again", auth.IsUserNotFound)(nil, client.DeleteUser(ctx, "u1"))
 	wants("by the address of the deleted", auth.IsUserNotFound)(client.GetUserByEmail(ctx, "b@example.com"))
@@ -77,9 +71,7 @@ func toolkit(t *testing.T, p *backendstest.Project) *identitytoolkit.ProjectsAcc
 	t.Helper()
 	service, err := identitytoolkit.NewService(t.Context(), option.WithHTTPClient(&http.Client{Transport: owner{}}),
 		option.WithEndpoint("http://"+p.Environment[backends.AuthHost]+"/identitytoolkit.googleapis.com/"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return identitytoolkit.NewProjectsAccountsService(service)
 }
 
@@ -115,13 +107,9 @@ func TestManyAccounts(t *testing.T) {
 	same(t, "users", want, uids)
 	api := toolkit(t, p)
 	first, err := api.BatchGet(p.ID).Context(ctx).Do()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	second, err := api.BatchGet(p.ID).MaxResults(30).NextPageToken(first.NextPageToken).Context(ctx).Do()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	same(t, "pages", []any{20, "u0000", 30, "u0020"},
 		[]any{len(first.Users), first.Users[0].LocalId, len(second.Users), second.Users[0].LocalId})
 	type batch = identitytoolkit.GoogleCloudIdentitytoolkitV1BatchDeleteAccountsRequest
@@ -133,9 +121,8 @@ func TestManyAccounts(t *testing.T) {
 		t.Error("1001 are taken")
 	}
 	result, err := client.DeleteUsers(ctx, []string{"u0003", "nobody"})
-	if err != nil || result.SuccessCount != 2 {
-		t.Errorf("%+v, %v", result, err)
-	}
+	ok(t, err)
+	same(t, "deleted", 2, result.SuccessCount)
 	same(t, "left", append([]string{"u0002"}, want[4:]...), p.Accounts(t))
 }
 
@@ -147,18 +134,15 @@ func TestWhatIsToldOfAnAccount(t *testing.T) {
 		new(auth.UserToCreate).UID("u1").Email("a@example.com").Password("secret7").PhoneNumber("+819012345678"),
 		new(auth.UserToCreate).UID("u2").Email("b@example.com"),
 	} {
-		if _, err := client.CreateUser(t.Context(), u); err != nil {
-			t.Fatal(err)
-		}
+		_, err := client.CreateUser(t.Context(), u)
+		ok(t, err)
 	}
 	p.Import(t, new(auth.UserToImport).UID("u3").Metadata(&auth.UserMetadata{CreationTimestamp: 5000, LastLogInTimestamp: 6000}))
 	got := map[string]auth.UserMetadata{}
 	providers := map[string][]string{}
 	for _, uid := range p.Accounts(t) {
 		user, err := client.GetUser(t.Context(), uid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		got[uid] = *user.UserMetadata
 		for _, p := range user.ProviderUserInfo {
 			providers[uid] = append(providers[uid], p.ProviderID)
@@ -257,9 +241,7 @@ func TestImport(t *testing.T) {
 				said, err = refusal.Message, nil
 				answer = new(identitytoolkit.GoogleCloudIdentitytoolkitV1UploadAccountResponse)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			same(t, "why none is imported", want.whole, said)
 			refused := map[int]string{}
 			for _, e := range answer.Error {
@@ -281,9 +263,7 @@ func accounts(t *testing.T, p *backendstest.Project) string {
 	var there []string
 	for _, uid := range p.Accounts(t) {
 		user, err := p.Auth(t).GetUser(context.Background(), uid)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		there = append(there, uid+" "+user.DisplayName)
 	}
 	return strings.Join(there, ", ")

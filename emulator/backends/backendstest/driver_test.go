@@ -4,10 +4,12 @@
 package backendstest_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/each"
 )
 
@@ -17,6 +19,14 @@ func as[T any](ours bool, google, suite T) T {
 		return google
 	}
 	return suite
+}
+
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // same compares what is there with what is expected.
@@ -31,10 +41,24 @@ func same(t *testing.T, what string, want, got any) {
 func all[T any](t *testing.T, list interface{ Next() (T, error) }) (found []T) {
 	t.Helper()
 	for one, err := range each.Of(list) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		found = append(found, one)
 	}
 	return found
+}
+
+func TestAllDocuments(t *testing.T) {
+	p := backendstest.Start(t)
+	want := []string{"a/b", "a/b/c/d/e/f", "a/missing/c/d", "x/y"}
+	for _, path := range want {
+		p.Set(t, path, map[string]any{"n": 1})
+	}
+	_, err := p.FirestoreDatabase(t, "second").Doc("x/z").Set(t.Context(), map[string]any{})
+	ok(t, err)
+	var got []string
+	for _, d := range p.All(t) {
+		_, path, _ := strings.Cut(d.Ref.Path, "/documents/")
+		got = append(got, path)
+	}
+	same(t, "all documents", want, got)
 }

@@ -34,31 +34,23 @@ func upload(t *testing.T, o *storage.ObjectHandle, content string, set ...func(*
 		f(w)
 	}
 	_, err := io.WriteString(w, content)
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatalf("upload %q: %v", o.ObjectName(), err)
-	}
+	ok(t, errors.Join(err, w.Close()))
 	return w.Attrs()
 }
 
 func attributes(t *testing.T, o *storage.ObjectHandle) *storage.ObjectAttrs {
 	t.Helper()
 	a, err := o.Attrs(t.Context())
-	if err != nil {
-		t.Fatalf("get %q: %v", o.ObjectName(), err)
-	}
+	ok(t, err)
 	return a
 }
 
 func content(t *testing.T, o *storage.ObjectHandle) string {
 	t.Helper()
 	r, err := o.NewReader(t.Context())
-	if err != nil {
-		t.Fatalf("download %q: %v", o.ObjectName(), err)
-	}
+	ok(t, err)
 	content, err := io.ReadAll(r)
-	if err := errors.Join(err, r.Close()); err != nil {
-		t.Fatalf("download %q: %v", o.ObjectName(), err)
-	}
+	ok(t, errors.Join(err, r.Close()))
 	return string(content)
 }
 
@@ -198,9 +190,7 @@ func TestGenerations(t *testing.T) {
 	_, err = o.Generation(created.Generation).Attrs(ctx)
 	same(t, "the generation before", as(ours, http.StatusNotFound, http.StatusOK), httpStatus(err))
 	same(t, "the generation now", overwritten, attributes(t, o.Generation(overwritten.Generation)))
-	if err := o.Delete(ctx); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, o.Delete(ctx))
 	if again := upload(t, o, "3"); !newer(again.Generation, overwritten.Generation) || again.Metageneration != 1 {
 		t.Errorf("created again: %+v", again)
 	}
@@ -349,9 +339,7 @@ func TestSoftDelete(t *testing.T) {
 	upload(t, odd, "333")
 	upload(t, bucket.Object("g"), "4444")
 	for _, o := range []*storage.ObjectHandle{a, odd, bucket.Object("g")} {
-		if err := o.Delete(ctx); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, o.Delete(ctx))
 	}
 	same(t, "live", []string{}, names(t, bucket, storage.Query{}, 0))
 	generations, found := kept(t, bucket, storage.Query{SoftDeleted: true, Prefix: "f/"})
@@ -410,9 +398,7 @@ func TestVersioning(t *testing.T) {
 	upload(t, a, "22") // overwrites
 	live := upload(t, other, "333").Generation
 	upload(t, bucket.Object("g"), "4444")
-	if err := a.Delete(ctx); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, a.Delete(ctx))
 	there := []string{"f/a:1", "f/a:2", "f/ü#1/rewriteTo:3 live"}
 	same(t, "versions", as(ours, there, there[2:]), versions("f/"))
 	copied := func(to, from *storage.ObjectHandle) int {
@@ -423,9 +409,9 @@ func TestVersioning(t *testing.T) {
 		same(t, "copy", http.StatusNotImplemented, copied(a, other))
 		return
 	}
-	if attrs, err := bucket.Attrs(ctx); err != nil || !attrs.VersioningEnabled {
-		t.Errorf("%+v, %v", attrs, err)
-	}
+	attrs, err := bucket.Attrs(ctx)
+	ok(t, err)
+	same(t, "versioning", true, attrs.VersioningEnabled)
 	_, found := kept(t, bucket, storage.Query{SoftDeleted: true})
 	same(t, "soft-deleted", []string(nil), found)
 	same(t, "a noncurrent generation is told", false, attributes(t, a.Generation(first)).Deleted.IsZero())

@@ -42,14 +42,8 @@ func newQueue(t *testing.T) queue {
 	}
 	client, err := cloudtasks.NewClient(t.Context(), option.WithEndpoint(p.Environment[backends.TasksHost]),
 		option.WithoutAuthentication(), option.WithGRPCDialOption(grpc.WithTransportCredentials(insecure.NewCredentials())))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := client.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	ok(t, err)
+	t.Cleanup(func() { ok(t, client.Close()) })
 	return queue{client, p.Tasks(), "projects/" + p.ID + "/locations/asia-northeast1/queues/q"}
 }
 
@@ -68,9 +62,7 @@ func (q queue) request(id, url string, at time.Time) *cloudtaskspb.CreateTaskReq
 func (q queue) create(t *testing.T, request *cloudtaskspb.CreateTaskRequest) *cloudtaskspb.Task {
 	t.Helper()
 	task, err := q.CreateTask(t.Context(), request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return task
 }
 
