@@ -306,7 +306,8 @@ func TestApplications(t *testing.T) {
 			{"collection":"lists","field":"of[]","remove":true},{"subcollection":"members"}]}]`,
 			documents: map[string]fields{
 				"teams/anna": {}, "teams/anna/requests/r": {}, "teams/anna/members/m": {}, "users/anna": {},
-				"posts/text": {"authorId": "anna"}, "posts/user": {"authorId": reference("users/anna")}, "posts/team": {"authorId": reference("teams/anna")},
+				"posts/text": {"authorId": "anna"}, "posts/user": {"authorId": reference("users/anna")},
+				"posts/team": {"authorId": reference("teams/anna")},
 				"likes/text": {"post": "text"}, "likes/team": {"post": "team"}, "lists/l": {"of": array{"anna", reference("teams/anna")}},
 			},
 			changed: map[string]fields{"lists/l": {"of": array{"anna"}}},
