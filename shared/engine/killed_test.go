@@ -46,7 +46,8 @@ func TestKilledRunIsFound(t *testing.T) {
 		len(saved.Failures) != 1 || !strings.Contains(saved.Failures[0].Error, "it was killed") {
 		t.Errorf("%+v", saved)
 	}
-	enginetest.Want(t, "it is kept until", any(killed.StartedAt.Add(report.RunRetention)), f.Documents(t, "cleanupRuns")[killed.RunID]["expireAt"])
+	enginetest.Want(t, "it is kept until", any(killed.StartedAt.Add(report.RunRetention)),
+		f.Documents(t, "cleanupRuns")[killed.RunID]["expireAt"])
 	enginetest.Want(t, "severity", any("WARNING"), oneLine(t, f, "found that run "+killed.RunID+" was killed")["severity"])
 }
 

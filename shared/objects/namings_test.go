@@ -50,8 +50,8 @@ type naming struct {
 	make func(r namer) string // the i-th of n names
 }
 
-// namings: where a listing is cut depends on how many names come before, so that one kind stands for each way in which names differ:
-// in length, letters and order, and in how many share a folder.
+// namings: where a listing is cut depends on how many names come before, so that one kind stands for each way in which names
+// differ: in length, letters and order, and in how many share a folder.
 var namings = []naming{
 	{"uidmillis", func(r namer) string {
 		return r.users[r.i/20] + "/" + fmt.Sprint(1600000000000+int64(r.i%20)*5_000_000_000+int64(r.i%7)*1000003) + ".jpg"

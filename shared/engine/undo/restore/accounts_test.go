@@ -147,7 +147,8 @@ func TestNoAnswerOfAnImport(t *testing.T) {
 		return nil, &googleapi.Error{Code: http.StatusForbidden, Message: "no right"}
 	})
 	_, err := w.outcomes(t, report.RunID, apply)
-	if err == nil || !strings.Contains(err.Error(), "of which any may be back: run undo again: ") || !strings.HasSuffix(err.Error(), "no right") {
+	if err == nil || !strings.Contains(err.Error(), "of which any may be back: run undo again: ") ||
+		!strings.HasSuffix(err.Error(), "no right") {
 		t.Errorf("%v", err)
 	}
 }

@@ -655,7 +655,8 @@ func TestObjectsThatTheRunLeft(t *testing.T) {
 			}))
 		}
 		hold := func(on bool) {
-			if _, err := w.Storage(t).Bucket(w.Bucket).Object("orphan").Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: on}); err != nil {
+			orphan := w.Storage(t).Bucket(w.Bucket).Object("orphan")
+			if _, err := orphan.Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: on}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -696,7 +697,9 @@ func TestStayed(t *testing.T) {
 			first, second := fmt.Sprintf("aa.00000%d", i), fmt.Sprintf("aa.00001%d", i)
 			w.log(t, report.RunID, first, at, undo.Record{Item: "users/z"}, record)
 			w.log(t, report.RunID, second, at.Add(time.Minute), undo.Record{Item: "account z"}, record)
-			for entry, stayed := range map[string]bool{first: which == "first" || which == "both", second: which == "second" || which == "both"} {
+			for entry, stayed := range map[string]bool{
+				first: which == "first" || which == "both", second: which == "second" || which == "both",
+			} {
 				if stayed {
 					w.update(t, runlog.DoneOf(report.RunID)+"/"+entry+"-00", "stayed", []int{2})
 				}
@@ -704,7 +707,8 @@ func TestStayed(t *testing.T) {
 		}
 		steps, why := w.undo(t, report.RunID, apply)
 		for _, target := range []string{"gs://bucket/users/z/a.png", "account z"} {
-			enginetest.Want(t, fmt.Sprint(which, " stayed, ", target, " is back: ", why), which != "both", slices.Contains(steps[undo.Recreate], target))
+			enginetest.Want(t, fmt.Sprint(which, " stayed, ", target, " is back: ", why), which != "both",
+				slices.Contains(steps[undo.Recreate], target))
 		}
 	}
 }
