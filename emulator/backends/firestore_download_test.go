@@ -51,8 +51,8 @@ func TestDownload(t *testing.T) {
 			if !strings.Contains(told.String(), "downloading the Firestore emulator, once: "+server.URL) {
 				t.Errorf("nobody is told of the download: %q", told.String())
 			}
-			switch {
-			case test.want == "":
+			switch test.want {
+			case "":
 				ok(t, err)
 				if got, err := os.ReadFile(path); err != nil || string(got) != content {
 					t.Errorf("file %q, %v", got, err)

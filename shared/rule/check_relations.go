@@ -190,7 +190,8 @@ func (c *checker) objectsAlong(key string, r Relation, nested bool) {
 	c.objectField(key, r.Field)
 	c.Expect(r.Metadata == "" || r.Field != "", key+".metadata", "only objects that a field names can have it")
 	c.OneKey(key+".metadata", r.Metadata)
-	c.Expect(!nested, key, "objects can only be deleted with the rule's own documents: for files of others, write a rule about the files with gone")
+	c.Expect(!nested, key, "objects can only be deleted with the rule's own documents: for files of others, write a rule about "+
+		"the files with gone")
 }
 
 // withAccounts checks what is deleted with accounts: documents, each with what is deleted with it as in a rule about documents.

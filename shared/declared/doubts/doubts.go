@@ -39,9 +39,10 @@ type looking struct {
 }
 
 // Of returns what a project's documents tell against a rule, each in a sentence with the key and what would be right: names of
-// collections and of fields that are not there, values that nobody has, also of what it keeps, ages of another form, a mark that is the application's
-// field, exceptions that keep nearly everything, documents elsewhere that refer to the rule's, and collections below a document that
-// would stay, unless a plan that deletes something has said these. What could not be looked at is said, too.
+// collections and of fields that are not there, values that nobody has, also of what it keeps, ages of another form, a mark
+// that is the application's field, exceptions that keep nearly everything, documents elsewhere that refer to the rule's, and
+// collections below a document that would stay, unless a plan that deletes something has said these. What could not be looked
+// at is said, too.
 func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned bool) []string {
 	l := &looking{Rule: of, Reader: r}
 	l.empty(ctx)
@@ -280,7 +281,8 @@ func (l *looking) mark() {
 		}
 	}
 	if marked*2 > len(l.sample) {
-		l.say("warn.field: %d of %d have %s already: unless this rule wrote it, give the mark a field of its own", marked, len(l.sample), l.Warn.Field)
+		l.say("warn.field: %d of %d have %s already: unless this rule wrote it, give the mark a field of its own", marked,
+			len(l.sample), l.Warn.Field)
 	}
 }
 

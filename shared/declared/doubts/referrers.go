@@ -58,7 +58,8 @@ func (l *looking) placesOf(all []rule.Relation) (names []string) {
 	return names
 }
 
-// meant reports whether a value means a document of the sample: a reference, its path, its id, or a list or map with one of these.
+// meant reports whether a value means a document of the sample: a reference, its path, its id, or a list or map with one of
+// these.
 func (l *looking) meant(value any) bool {
 	switch value := value.(type) {
 	case []any:
