@@ -107,6 +107,24 @@ func TestObjectsThatCannotComeBack(t *testing.T) {
 	}
 }
 
+// TestAnotherOfTheNameWentMeanwhile: an object comes back although there was one of its name when it was first to.
+func TestAnotherOfTheNameWentMeanwhile(t *testing.T) {
+	w, report := newRun(t)
+	first := true
+	w.disturb(t, restore.Hooks{Transport: onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		if !strings.Contains(r.URL.Path, "/orphan/restore") || !first {
+			return send()
+		}
+		first = false
+		return &http.Response{StatusCode: http.StatusPreconditionFailed, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
+			Body: io.NopCloser(strings.NewReader(`{"error": {"code": 412, "message": "there is one"}}`))}, nil
+	})})
+	steps, _ := w.undo(t, report.RunID, apply)
+	enginetest.Want(t, "conflicts", 0, len(steps[undo.Conflict]))
+	enginetest.Want(t, "objects", 4, len(w.Objects(t)))
+	enginetest.Want(t, "refused once", false, first)
+}
+
 type roundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.

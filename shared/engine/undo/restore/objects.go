@@ -54,19 +54,29 @@ func (u *undoing) object(ctx context.Context, o undo.Object, at time.Time) (Outc
 	if !u.Apply {
 		return outcome, nil
 	}
-	err = u.restore(ctx, deleted)
-	switch refusal, is := errors.AsType[*googleapi.Error](err); {
-	case is && refusal.Code == http.StatusPreconditionFailed: // there was one of its name
-		now, err := u.foreseenObject(ctx, o, deleted, at)
-		if now.Step == undo.Nothing { // by this undo: the answer to that was lost
+	for range mostRestores {
+		err = u.restore(ctx, deleted)
+		switch refusal, is := errors.AsType[*googleapi.Error](err); {
+		case is && refusesOne(refusal):
+			return Outcome{Step: undo.Lost, Why: "Cloud Storage refuses to restore it: " + refusal.Error()}, nil
+		case !is || refusal.Code != http.StatusPreconditionFailed:
 			return outcome, err
 		}
-		return Outcome{Step: undo.Conflict, Why: uploadedAgain}, err
-	case is && refusesOne(refusal):
-		return Outcome{Step: undo.Lost, Why: "Cloud Storage refuses to restore it: " + refusal.Error()}, nil
+		now, err := u.foreseenObject(ctx, o, deleted, at) // there was one of its name
+		switch {
+		case err != nil:
+			return Outcome{}, err
+		case now.Step == undo.Nothing: // by this undo: the answer to that was lost
+			return outcome, nil
+		case now.Step != undo.Recreate:
+			return now, nil
+		}
 	}
-	return outcome, err
+	return Outcome{Step: undo.Conflict, Why: uploadedAgain}, nil
 }
+
+// mostRestores is how often an object is restored while others of its name come and go.
+const mostRestores = 3
 
 // deleted returns what is kept of a generation that was deleted or overwritten; nil if nothing is.
 func (u *undoing) deleted(ctx context.Context, o undo.Object) (*storage.ObjectAttrs, error) {
