@@ -296,7 +296,10 @@ func (a *app) holding(ctx context.Context, all bool, names []string) (h holding,
 	}
 	for i := range h.Jobs {
 		j := &h.Jobs[i]
-		if s := newJobs[j.Database]; s.Held != nil && j.At.IsZero() && j.Job != jobstate.AllJobs && !slices.Contains(s.Known, j.Job) {
+		if j.Job == jobstate.AllJobs || !j.At.IsZero() {
+			continue
+		}
+		if s := (jobstate.State{}).Heed(j.Job, jobstate.State{}, newJobs[j.Database]); s.Held != nil {
 			j.Hold = *s.Held
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/guard"
@@ -216,7 +217,7 @@ func (a *Applier) doAfter(ctx context.Context, sent []*decide.Item) (whole bool)
 	for _, item := range sent {
 		var kept *decide.KeptError
 		if errors.As(item.Err, &kept) { // which the planner could not see yet: the account is gone all the same
-			a.KeepNamed(ctx, "what goes with "+decide.AccountTarget(item.UID), kept.Reason)
+			a.KeepNamed(ctx, "what goes with "+report.AccountTarget(item.UID), kept.Reason)
 			item.Err = nil
 		}
 		item.Begun = item.Begun || errors.Is(item.Err, cleanup.ErrOutOfTime)

@@ -94,11 +94,8 @@ func (d *Decider) TargetOf(f cleanup.FollowUp) string {
 	case f.Task != nil:
 		return "task " + strings.Join(f.Task.Key, "/")
 	case f.Account != "":
-		return AccountTarget(f.Account)
+		return report.AccountTarget(f.Account)
 	default:
 		return report.ObjectTarget(d.Run.Config.Bucket, f.Object.Name)
 	}
 }
-
-// AccountTarget is what plans, logs and lists call an account.
-func AccountTarget(uid string) string { return report.AccountTarget(uid) }

@@ -12,6 +12,7 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/objects"
 )
@@ -163,7 +164,7 @@ func CanHaveDone(j cleanup.Job) func(r undo.Record, item string) bool {
 			return held(record.Object.Name)
 		case record.Account != nil && !isOf(*record.Account):
 			return false
-		case record.Account != nil && item == AccountTarget(record.Account.UID):
+		case record.Account != nil && item == report.AccountTarget(record.Account.UID):
 			return j.Reach.Account
 		}
 		return slices.ContainsFunc(reaches, func(r cleanup.Reach) bool {

@@ -175,7 +175,7 @@ func (p *Planner) ConsiderAccounts(ctx context.Context, found []accounts.Account
 	}
 	c.Lookups = lookups
 	for i, d := range decisions {
-		target, before := decide.AccountTarget(found[i].UID), p.size
+		target, before := report.AccountTarget(found[i].UID), p.size
 		if d.Kind == "" {
 			p.Keep(ctx, target, d, 1)
 			continue

@@ -88,8 +88,7 @@ func TestObjectsThatCannotComeBack(t *testing.T) {
 			if !strings.Contains(r.URL.Path, "/orphan/restore") {
 				return send()
 			}
-			return &http.Response{StatusCode: tt.code, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
-				Body: io.NopCloser(strings.NewReader(fmt.Sprintf(`{"error": {"code": %d, "message": %q}}`, tt.code, message)))}, nil
+			return refusal(r, tt.code, message), nil
 		})})
 		if tt.fails {
 			err := w.tried(t, report.RunID, apply)
@@ -116,13 +115,18 @@ func TestAnotherOfTheNameWentMeanwhile(t *testing.T) {
 			return send()
 		}
 		first = false
-		return &http.Response{StatusCode: http.StatusPreconditionFailed, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
-			Body: io.NopCloser(strings.NewReader(`{"error": {"code": 412, "message": "there is one"}}`))}, nil
+		return refusal(r, http.StatusPreconditionFailed, "there is one"), nil
 	})})
 	steps, _ := w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "conflicts", 0, len(steps[undo.Conflict]))
 	enginetest.Want(t, "objects", 4, len(w.Objects(t)))
 	enginetest.Want(t, "refused once", false, first)
+}
+
+// refusal is an answer of Cloud Storage that refuses a request.
+func refusal(r *http.Request, code int, message string) *http.Response {
+	return &http.Response{StatusCode: code, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(fmt.Sprintf(`{"error": {"code": %d, "message": %q}}`, code, message)))}
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
