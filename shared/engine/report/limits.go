@@ -24,7 +24,7 @@ func (r *Report) Stop(limits []*cleanup.LimitError) {
 	r.Status = Aborted
 	failures := make([]Failure, len(limits))
 	for i, e := range limits {
-		failures[i] = Failure{Target: r.Job, Action: CheckLimits, Error: Clip(r.limited(*e), maxLimitText), Limit: e}
+		failures[i] = Failure{Target: r.Job, Action: CheckLimits, Error: Clip(harmless.Text(r.limited(*e)), maxLimitText), Limit: e}
 	}
 	r.Failures = append(failures, r.Failures...)
 }
@@ -39,7 +39,7 @@ func MostIn(e cleanup.LimitError) string {
 	if e.Folder == "" {
 		return ""
 	}
-	return fmt.Sprintf(", %d of them in %s", e.InFolder, harmless.Text(e.Folder))
+	return fmt.Sprintf(", %d of them in %s", e.InFolder, e.Folder)
 }
 
 // limited says which limit stopped what, by which figures, and what to do.
@@ -48,7 +48,7 @@ func (r *Report) limited(e cleanup.LimitError) string {
 	if e.Pass != "" {
 		text = "pass " + e.Pass + ": " + text
 	}
-	of, look := harmless.Text(e.Collection), fmt.Sprintf(`look at the plan with {"dryRun":true,"force":true} (firesweep plan %s --force), then `, r.Job)
+	of, look := e.Collection, fmt.Sprintf(`look at the plan with {"dryRun":true,"force":true} (firesweep plan %s --force), then `, r.Job)
 	leaveOut := ""
 	if e.Pass != "" {
 		leaveOut = ", or leave the pass out with ORPHANS (Terraform: orphans)"
@@ -66,7 +66,7 @@ func (r *Report) limited(e cleanup.LimitError) string {
 			100*float64(e.Due)/float64(max(1, e.Looked)), MostIn(e), e.Most, look, raise, orForce)
 	case e.Field != "":
 		return fmt.Sprintf("%sno document of %s has %s, by which the rule looks there, so nothing is kept because of it: most likely "+
-			"the application calls the field something else", text, of, harmless.Text(e.Field))
+			"the application calls the field something else", text, of, e.Field)
 	case e.Limit == EmptyCollection:
 		return fmt.Sprintf("%s%s holds no document at all, yet ids refer to documents in it: make sure that database %s is the right "+
 			"one (FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them under that name. If it is rightly empty, put a "+
