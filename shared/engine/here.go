@@ -63,7 +63,7 @@ func (f *Function) Run(ctx context.Context, o RunOptions, ended func(rep *report
 	for {
 		wall := f.Clock()
 		r := here.newRun(c, cfg, logging.New(f.Log), wall, wall.UTC().Truncate(time.Microsecond),
-			request{dryRun: &dryRun, force: o.Force, plan: o.Plan})
+			request{dryRun: &dryRun, force: o.Force, approved: o.Plan})
 		r.Report.Revision = o.By
 		o.Watch.begin(r)
 		rep := r.execute(ctx)

@@ -57,7 +57,7 @@ func (f *Function) Plan(ctx context.Context, o PlanOptions) (*report.Report, err
 	if o.Now.IsZero() {
 		o.Now = wall
 	}
-	asked := request{dryRun: &dryRun, force: o.Force, plan: o.Plan}
+	asked := request{dryRun: &dryRun, force: o.Force, approved: o.Plan}
 	if err := o.Plan.Check(f.Binding(cfg), f.Clock()); err != nil {
 		return nil, err
 	}

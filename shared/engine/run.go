@@ -78,7 +78,7 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 		return r.turnedAway(ctx, err)
 	}
 	r.logBegin(ctx)
-	if r.unfinished = r.stop.told.Load(); !r.unfinished {
+	if r.unfinished = r.stop.ordered.Load(); !r.unfinished {
 		r.logFirstLine(ctx)
 		p, err := plan.Make(ctx, r.decider, r.state.State, r.options)
 		r.cuts = p.Cuts
@@ -156,7 +156,7 @@ func (r *run) apply(ctx context.Context, p *plan.Planner) {
 // complete sets what can only be known at the end. writes is how many documents are about to be written with the
 // report in them, which its usage includes.
 func (r *run) complete(writes int) {
-	r.Report.Stopped = r.stop.told.Load() && r.unfinished
+	r.Report.Stopped = r.stop.ordered.Load() && r.unfinished
 	switch {
 	case r.Report.Status == report.Skipped, r.Report.Status == report.Aborted:
 	case r.Report.Stopped: // also where something failed: Cloud Scheduler would try that again at once
