@@ -83,8 +83,8 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	if a.json {
 		p = nil
 	}
-	plans, err := a.planAll(c.Context(), jobs, p, f.all, func(manifest.Entry) engine.PlanOptions {
-		return engine.PlanOptions{Force: f.force, Versions: f.out != ""}
+	plans, err := a.planAll(c.Context(), jobs, p, f.all, func(manifest.Entry) engine.Options {
+		return engine.Options{Force: f.force, Versions: f.out != ""}
 	})
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (a *app) function(job manifest.Entry, log io.Writer) (*engine.Function, err
 
 // planAll plans jobs one after the other, and prints each plan as soon as it is made, unless p is nil.
 func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, all bool,
-	options func(manifest.Entry) engine.PlanOptions) (
+	options func(manifest.Entry) engine.Options) (
 	[]planned, error,
 ) {
 	plans := make([]planned, 0, len(jobs))
@@ -177,7 +177,7 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 }
 
 // planHere plans in this process.
-func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.PlanOptions) planned {
+func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.Options) planned {
 	var log warnings
 	f, err := a.function(job, &log)
 	p := planned{Job: job.Name, err: err}

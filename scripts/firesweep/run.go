@@ -96,8 +96,8 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 		p = nil
 	}
 	asks := !f.yes || first != ""
-	plans, err := a.planAll(ctx, jobs, p, f.all, func(job manifest.Entry) engine.PlanOptions {
-		return engine.PlanOptions{Force: f.force, Plan: f.approved[job.Name], Versions: asks}
+	plans, err := a.planAll(ctx, jobs, p, f.all, func(job manifest.Entry) engine.Options {
+		return engine.Options{Force: f.force, Approved: f.approved[job.Name], Versions: asks}
 	})
 	if err != nil {
 		return err
@@ -201,9 +201,9 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch 
 		r.limit = job.Limit
 	}
 	if err == nil {
-		o := engine.RunOptions{Force: f.force, Plan: f.approved[job.Name], By: byHand + who(), Watch: watch}
+		o := engine.Options{Force: f.force, Approved: f.approved[job.Name], By: byHand + who(), Watch: watch}
 		again := func() bool { // of what was agreed to, this is left
-			return err == nil && o.Plan != nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped &&
+			return err == nil && o.Approved != nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped &&
 				r.Report.Done() > 0
 		}
 		for begun := false; !begun || again(); begun = true {
