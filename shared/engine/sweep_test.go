@@ -456,7 +456,7 @@ func TestPanicsOfFollowUps(t *testing.T) {
 	}
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete things": {Planned: 3, Done: 2, Failed: 1}})
-	begins(t, got.Failures[0].Error, "panic: poisoned\ngoroutine")
+	begins(t, got.Failures[0].Error, "panic: poisoned goroutine")
 }
 
 func TestPlanThatFailsOrPanics(t *testing.T) {
