@@ -171,7 +171,7 @@ func checkPreview(t *testing.T, s subject, _ *expected) []string {
 			tr.Errorf("the run did something to %s, of which the preview said nothing", item)
 		}
 	}
-	tr.checkLogged(before, done)
+	tr.checkLogged(run.RunID, before, done)
 	return nil
 }
 
@@ -279,20 +279,50 @@ func (tr *previewed) compare(p report.Planned, d *did) {
 	}
 }
 
-// checkLogged makes sure that the undo log tells of all that a run changed.
-func (tr *previewed) checkLogged(before map[string]any, done map[string]*did) {
+// checkLogged makes sure that the undo log and the log tell of all that a run changed, and the log of nothing else.
+func (tr *previewed) checkLogged(run string, before map[string]any, done map[string]*did) {
 	tr.Helper()
-	logged := map[string]bool{}
+	saved, told := map[string]bool{}, tr.told(run)
 	for _, d := range done {
 		for name := range d.things {
-			logged[neutral(name, tr.w.Bucket).(string)] = true
+			saved[neutral(name, tr.w.Bucket).(string)] = true
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(before, tr.w.named(tr.T)))) {
-		if !logged[name] && !strings.HasPrefix(name, "task ") {
-			tr.Errorf("the run changed %s, of which its undo log says nothing", name)
+	changed := enginetest.Changes(before, tr.w.named(tr.T))
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		if !strings.HasPrefix(name, "task ") && !(saved[name] && told[name]) {
+			tr.Errorf("the run changed %s: its undo log says so: %t, its log: %t", name, saved[name], told[name])
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(told)) { // what an earlier step made is gone again; an account may never have been there
+		if _, was := before[name]; was && !changed[name] {
+			tr.Errorf("the log says that the run changed %s, which is as it was", name)
+		}
+	}
+}
+
+// told returns what the lines of the log that bear a run's id say that it changed.
+func (tr *previewed) told(run string) map[string]bool {
+	tr.Helper()
+	told := map[string]bool{}
+	for _, line := range tr.w.running.Load().LogLines(tr) {
+		writes, _ := line["writes"].([]any)
+		labels, _ := line["logging.googleapis.com/labels"].(map[string]any)
+		for _, w := range writes {
+			w := w.(map[string]any)
+			name := w["path"].(string)
+			switch w["op"] {
+			case "delete account":
+				name = "account " + name
+			case "delete object":
+				if generation, _ := w["generation"].(string); generation == "" || generation == "0" {
+					tr.Errorf("the log names %s without its generation", name)
+				}
+			}
+			told[neutral(name, tr.w.Bucket).(string)] = labels["runId"] == run
+		}
+	}
+	return told
 }
 
 func checkEmpty(t *testing.T, s subject, _ *expected) (lines []string) {
