@@ -13,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
-	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -338,25 +337,6 @@ func afterPosts(f *enginetest.Function, do func()) {
 		}
 		return err
 	})
-}
-
-// TestAListedCommentKeepsTheCircle: a circle is not finished whose post stays, and the log says so.
-func TestAListedCommentKeepsTheCircle(t *testing.T) {
-	f := newFunction(t)
-	before := world{"users/hana": hana, "circles/c": circle(daysAgo(380), nil, daysAgo(8)), "comments/x": on("p"), "posts/p": post("c"), "posts/q": post("c"),
-		"cleanupJobs/all-jobs": enginetest.Keeping("comments/x")}
-	before.Write(t, f)
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{toDelete: {Planned: 1}})
-	enginetest.Want(t, "kept", map[string]int{jobstate.KeptWithListed: 1}, got.Kept)
-	enginetest.Want(t, "comments", []string{"x"}, f.IDs(t, "comments"))
-	enginetest.Want(t, "posts", []string{"p"}, f.IDs(t, "posts"))
-	if said := fmt.Sprint(f.Warnings(t)["circles/c"]); !strings.Contains(said, "left half done") {
-		t.Errorf("the log says %s", said)
-	}
-	f.Delete(t, "cleanupJobs/all-jobs")
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toFinish, 1))
-	enginetest.Want(t, "circles", 0, len(f.IDs(t, "circles")))
 }
 
 // TestAMistakenID names no circle, so nobody knows whose its posts and files are: it stays, even if it is claimed.

@@ -28,8 +28,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 var start = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
@@ -152,21 +150,6 @@ func TestDelete(t *testing.T) {
 		"mediaItems[].url holds a URL that names no object of Cloud Storage": 2,
 	}
 	enginetest.Want(t, "kept", kept, got.Kept)
-	if !f.EmbeddedStorage() {
-		return // the Firebase Emulator Suite's has no soft delete
-	}
-	if err := f.Storage(t).Bucket(f.Bucket).Object("posts/unnamed.png").Delete(t.Context()); err != nil { // by its owner
-		t.Fatal(err)
-	}
-	back := map[undo.Step]int{}
-	err := f.Restorer(t, f.Clock).Undo(t.Context(), got.RunID, restore.Options{Apply: true}, func(o restore.Outcome) error {
-		if strings.HasPrefix(o.Target, "gs://") {
-			back[o.Step]++
-		}
-		return nil
-	})
-	enginetest.Want(t, "objects that are back", map[undo.Step]int{undo.Recreate: 3}, back)
-	enginetest.Want(t, "error", nil, err)
 }
 
 // TestAMistakenID names no post: what lost its post stays, though a post has that id.

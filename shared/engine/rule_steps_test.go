@@ -129,23 +129,6 @@ func TestAFailureOfWhatGoesFirst(t *testing.T) {
 	enginetest.Want(t, "objects left", 0, len(f.Objects(t)))
 }
 
-// TestAFileOfWhatGoesFirst is a failure of its crate, though the box that led to it is gone, and other boxes too.
-func TestAFileOfWhatGoesFirst(t *testing.T) {
-	f := ruleFunction(t, ruleJob("crates", crates, boxes))
-	setCrate(t, f, "c1", 3)
-	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1", "file": "files/a"})
-	f.Put(t, "files/a", nil, []byte("x"))
-	refuses := refuseStorage(f, "")
-	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete crate": {Planned: 1, Failed: 1}})
-	enginetest.Want(t, "crates left", []string{"c1"}, ids(t, f, "crates"))
-	enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
-	*refuses = false
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{
-		"finish crate": {Planned: 1, Done: 1}, "finish interrupted action": {Planned: 1, Done: 1},
-	})
-	enginetest.Want(t, "objects left", 0, len(f.Objects(t)))
-}
-
 // TestCheckpointAfterEach: each document that was considered may have a checkpoint of its own, from which the next run goes on.
 func TestCheckpointAfterEach(t *testing.T) {
 	job := boxJob()

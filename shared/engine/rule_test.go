@@ -14,7 +14,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/docsize"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -152,29 +151,4 @@ func TestOneThatIsToBlameIsFound(t *testing.T) {
 	enginetest.Want(t, "boxes left", []string{"b000"}, ids(t, f, "boxes"))
 	enginetest.Want(t, "things left", []string{"b000-0000"}, ids(t, f, "things"))
 	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-}
-
-// TestManyFilesOfOneDocument has a box whose id is long and which names many files: what is remembered of them takes
-// no more room than they did in the box.
-func TestManyFilesOfOneDocument(t *testing.T) {
-	f := boxFunction(t)
-	long := strings.Repeat("b", 1499)
-	f.Set(t, "boxes/"+long, map[string]any{"state": "old", "file": "files/a", "photos": 1000})
-	f.Set(t, "boxes/other", map[string]any{"state": "old", "file": "files/b"})
-	kept := []string{"photos/1000", "photos/0500"}
-	f.Put(t, "photos/0500", map[string]string{"box": "other"}, []byte("x"))
-	for _, name := range []string{"files/a", "files/b", "photos/0000", "photos/0999", "photos/1000"} {
-		f.Put(t, name, nil, []byte("x"))
-	}
-	refuses := refuseStorage(f, "")
-	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete box": {Planned: 2, Failed: 2}})
-	for id, entry := range f.Documents(t, "cleanupJobs/testJob/cleanupTodo") {
-		if size := docsize.Of("cleanupJobs/testJob/cleanupTodo/"+id, entry); size > 1000*len("photos/0000+")+3*2*len(long) {
-			t.Errorf("%d bytes are remembered", size)
-		}
-	}
-	*refuses = false
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
-	slices.Sort(kept)
-	enginetest.Want(t, "objects", kept, f.Objects(t))
 }

@@ -217,26 +217,6 @@ func TestTwoRunsAtOnce(t *testing.T) {
 	enginetest.Want(t, "afterwards", report.Completed, f.Run(t, "").Status)
 }
 
-func TestLeaseOfDeadRun(t *testing.T) {
-	f := thingsFunction(t, 10, 1)
-	wall := start
-	f.Clock = func() time.Time { return wall }
-	// What a run leaves that is killed after it took the lease: see TestKilledProcess for a real one.
-	f.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-dead", start.Add(6*time.Minute)))
-	for _, tt := range []struct {
-		after time.Duration
-		want  report.Status
-	}{
-		{0, report.Skipped},
-		{6*time.Minute - time.Microsecond, report.Skipped},
-		{6 * time.Minute, report.Completed},
-	} {
-		wall = start.Add(tt.after)
-		enginetest.Want(t, fmt.Sprint(tt.after, " after the dead run began"), tt.want, f.Run(t, "").Status)
-	}
-	enginetest.Want(t, "left", 0, len(left(t, f)))
-}
-
 // TestRunThatLostItsLease, while it applies or right before it gives the lease back: what it did is reported, and the other's lease and
 // checkpoint stay.
 func TestRunThatLostItsLease(t *testing.T) {

@@ -74,34 +74,3 @@ func TestACommitThatNothingFollows(t *testing.T) {
 		})
 	}
 }
-
-// TestWhatWasLeftCountsForTheLimit: each object that interrupted runs left counts for MAX_ACTIONS, and what is more than that waits
-// for the next runs, which do it before anything else.
-func TestWhatWasLeftCountsForTheLimit(t *testing.T) {
-	f := boxFunction(t)
-	f.Env["MAX_ACTIONS"] = "2"
-	var files []any
-	for i := range 5 {
-		files = append(files, fmt.Sprint("files/", i))
-		f.Put(t, fmt.Sprint("files/", i), nil, []byte("x"))
-	}
-	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", files[:3]...))
-	f.SetTodo(t, "f", enginetest.StepOf("box", "boxes/lost", false, "", files[3:]...))
-	setBoxes(t, f, "old", 2, 0, old)
-	before := f.Run(t, `{"dryRun":true}`)
-	enginetest.WantReport(t, before, report.Partial, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
-	has(t, before.Warnings[0], "more to do than MAX_ACTIONS allows (2)")
-	for _, left := range []int{3, 2, 0} {
-		got := f.Run(t, "")
-		enginetest.Want(t, fmt.Sprintf("objects after %s: %v", got.Status, got.Actions), left, len(f.Objects(t)))
-		enginetest.Want(t, "failures", 0, len(got.Failures))
-		if left > 0 {
-			enginetest.Want(t, "status", report.Partial, got.Status)
-			enginetest.Want(t, "boxes", 2, len(ids(t, f, "boxes")))
-			continue
-		}
-		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{
-			"finish interrupted action": {Planned: 1, Done: 1}, "delete box": {Planned: 2, Done: 2}})
-	}
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
-}
