@@ -29,6 +29,7 @@ type expected struct {
 	calls  []Call         // of the first run and its worker's
 	ofUndo []Call         // of an undo of these, once it is known
 	report *report.Report // of the first run
+	first  map[string]any // all there is after it
 	end    map[string]any // all there is when nothing is left to do
 }
 
@@ -64,7 +65,7 @@ func expect(t *testing.T, s subject) *expected {
 			want.report.Status, want.report.Actions, want.report.Failures, s.job.Name)
 	}
 	w.deliver(t, steps)
-	want.calls = steps.Calls()
+	want.calls, want.first = steps.Calls(), w.named(t)
 	if s.body == "" { // a worker alone does not do all that the sample says
 		for _, line := range w.differences(t, w.sample) {
 			t.Error(line)
@@ -119,11 +120,17 @@ func (w *world) notEnded(t *testing.T, want *expected, runs int) (lines []string
 	if !w.recover(t, runs) {
 		lines = append(lines, fmt.Sprintf("after %d runs something is still left to do", runs))
 	}
+	return slices.Concat(lines, w.notAs(t, "at the end", want.end), w.unfinished(t))
+}
+
+// notAs returns what is not as after undisturbed runs.
+func (w *world) notAs(t *testing.T, when string, want map[string]any) (lines []string) {
+	t.Helper()
 	got := w.named(t)
-	for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(want.end, got))) {
-		lines = append(lines, fmt.Sprintf("at the end, %s is (-undisturbed +disturbed):\n%s", name, cmp.Diff(want.end[name], got[name])))
+	for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(want, got))) {
+		lines = append(lines, fmt.Sprintf("%s, %s is (-undisturbed +disturbed):\n%s", when, name, cmp.Diff(want[name], got[name])))
 	}
-	return append(lines, w.unfinished(t)...)
+	return lines
 }
 
 // records returns all documents, with the bundle's own records.
@@ -437,8 +444,9 @@ func goesOn(req any) bool {
 	return writes && slices.ContainsFunc(targetsOf(req), func(path string) bool { return !strings.HasPrefix(path, "cleanup") })
 }
 
-// checkTime has each run's time be up once it has written something.
-func checkTime(t *testing.T, s subject, want *expected) []string {
+// checkTime has each run's time be up once it has written something. The first that completes leaves what an undisturbed run leaves:
+// none of them began behind what is left to do.
+func checkTime(t *testing.T, s subject, want *expected) (lines []string) {
 	if s.body != "" {
 		return nil // a worker that is out of time fails, and its task is sent again
 	}
@@ -451,7 +459,13 @@ func checkTime(t *testing.T, s subject, want *expected) []string {
 		}
 		return err
 	}
-	return w.notEnded(t, want, 200)
+	for range 200 {
+		w.expireLease()
+		if rep := w.run(t, Undisturbed()); rep.Status == report.Completed {
+			break
+		}
+	}
+	return append(w.notAs(t, "when a run completes", want.first), w.notEnded(t, want, maxRuns)...)
 }
 
 func checkUndo(t *testing.T, s subject, want *expected) []string {
