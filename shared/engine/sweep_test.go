@@ -561,10 +561,10 @@ func TestWorksOnceTheBackendIsThere(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 1))
 }
 
-// TestObjectUnderAHoldIsKept: nothing is wrong with a run that Cloud Storage does not let delete an object.
-func TestObjectUnderAHoldIsKept(t *testing.T) {
+// filesJob deletes every object of files/.
+func filesJob() cleanup.Job {
 	reach := cleanup.Reach{Objects: []cleanup.Files{{Folder: "files/"}}}
-	job := cleanup.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *cleanup.Planner) error {
+	return cleanup.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		for page, err := range p.Objects.Pages(ctx, "files/", objects.Names{}) {
 			if err != nil {
 				return err
@@ -578,7 +578,11 @@ func TestObjectUnderAHoldIsKept(t *testing.T) {
 		}
 		return nil
 	}}
-	f := ruleFunction(t, job)
+}
+
+// TestObjectUnderAHoldIsKept: nothing is wrong with a run that Cloud Storage does not let delete an object.
+func TestObjectUnderAHoldIsKept(t *testing.T) {
+	f := ruleFunction(t, filesJob())
 	for _, name := range []string{"files/a", "files/b"} {
 		f.Put(t, name, nil, []byte("x"))
 	}

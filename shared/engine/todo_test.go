@@ -1,13 +1,17 @@
 package engine_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
@@ -73,4 +77,32 @@ func TestACommitThatNothingFollows(t *testing.T) {
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
 		})
 	}
+}
+
+// TestTheAttemptThatTookEffectCounts: the first of two attempts arrives late, after the second was lost. What became of the items is what
+// the first decided.
+func TestTheAttemptThatTookEffectCounts(t *testing.T) {
+	f := fatesFunction(t, "do", "do")
+	var first *firestorepb.CommitRequest
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		if len(thingsIn(r)) == 0 {
+			return send()
+		}
+		first = cmp.Or(first, r)
+		return status.Error(codes.Unavailable, "the connection broke")
+	})
+	onCalls(f, "BeginTransaction", func(n int) error {
+		switch n {
+		case 2:
+			f.Set(t, "things/b", map[string]any{"fate": "change"})
+		case 3:
+			late := &firestorepb.CommitRequest{Database: first.GetDatabase(), Writes: first.GetWrites()}
+			if _, err := f.RawFirestore(t).Commit(backendstest.AsOwner(t.Context()), late); err != nil {
+				t.Error(err)
+			}
+		}
+		return nil
+	})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("do", 2))
+	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
