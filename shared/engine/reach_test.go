@@ -175,12 +175,12 @@ func TestWhatWasLeftCountsAndShows(t *testing.T) {
 		got := f.Run(t, "")
 		enginetest.Want(t, "status", report.Partial, got.Status)
 		enginetest.Want(t, fmt.Sprintf("objects after run %d: %v", run, got.Failures), left, len(f.Objects(t)))
-		enginetest.Want(t, "accounts and documents", []int{1, 1, 1}, []int{len(f.Accounts(t)), len(ids(t, f, "boxes")), len(ids(t, f, "people"))})
+		enginetest.Want(t, "accounts and documents", []int{1, 1, 1}, []int{len(f.Accounts(t)), len(f.IDs(t, "boxes")), len(f.IDs(t, "people"))})
 	}
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{
 		"finish interrupted action": {Planned: 1, Done: 1}, "delete person": {Planned: 1, Done: 1}})
-	enginetest.Want(t, "accounts and documents", []int{0, 0, 0}, []int{len(f.Accounts(t)), len(ids(t, f, "boxes")), len(ids(t, f, "people"))})
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+	enginetest.Want(t, "accounts and documents", []int{0, 0, 0}, []int{len(f.Accounts(t)), len(f.IDs(t, "boxes")), len(f.IDs(t, "people"))})
+	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 }
 
 // TestRestoredBetweenLookAndDeletion: a document that comes back while an entry is being done keeps the files and the account that it
@@ -363,7 +363,7 @@ func TestBeyondReach(t *testing.T) {
 			enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete box": {Planned: 2, Done: 1, Failed: 1}})
 			has(t, got.Failures[0].Error, "boxes/b")
 			has(t, got.Failures[0].Error, "Reach")
-			enginetest.Want(t, "boxes", []string{"b"}, ids(t, f, "boxes"))
+			enginetest.Want(t, "boxes", []string{"b"}, f.IDs(t, "boxes"))
 			enginetest.Want(t, "accounts", []string{"b", "c"}, f.Accounts(t))
 		})
 	}

@@ -3,8 +3,6 @@ package engine_test
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -108,11 +106,6 @@ func setBoxes(t *testing.T, f *enginetest.Function, prefix string, n, things int
 	}
 }
 
-func ids(t *testing.T, f *enginetest.Function, collection string) []string {
-	t.Helper()
-	return slices.Sorted(maps.Keys(f.Documents(t, collection)))
-}
-
 var old = map[string]any{"state": "old"}
 
 func TestItemsShareCommits(t *testing.T) {
@@ -123,10 +116,10 @@ func TestItemsShareCommits(t *testing.T) {
 	got := enginetest.NewGolden(t, "boxes").Run(t, "60 boxes share commits", f, "", "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete box", 60))
 	enginetest.Want(t, "kept", map[string]int{"in use": 2, "no state": 1}, got.Kept)
-	enginetest.Want(t, "boxes left", []string{"odd", "used000", "used001"}, ids(t, f, "boxes"))
-	enginetest.Want(t, "things left", 4, len(ids(t, f, "things")))
-	enginetest.Want(t, "boxes recorded", 60, len(ids(t, f, "gone")))
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+	enginetest.Want(t, "boxes left", []string{"odd", "used000", "used001"}, f.IDs(t, "boxes"))
+	enginetest.Want(t, "things left", 4, len(f.IDs(t, "things")))
+	enginetest.Want(t, "boxes recorded", 60, len(f.IDs(t, "gone")))
+	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 }
 
 // TestOneThatIsToBlameIsFound: Firestore refuses one of a commit, and the others of it are done.
@@ -148,7 +141,7 @@ func TestOneThatIsToBlameIsFound(t *testing.T) {
 	failure := onlyFailure(t, got)
 	enginetest.Want(t, "target", "boxes/b000", failure.Target)
 	has(t, failure.Error, "too large")
-	enginetest.Want(t, "boxes left", []string{"b000"}, ids(t, f, "boxes"))
-	enginetest.Want(t, "things left", []string{"b000-0000"}, ids(t, f, "things"))
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+	enginetest.Want(t, "boxes left", []string{"b000"}, f.IDs(t, "boxes"))
+	enginetest.Want(t, "things left", []string{"b000-0000"}, f.IDs(t, "things"))
+	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 }

@@ -347,7 +347,7 @@ func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
 	var once sync.Once
 	var others sync.WaitGroup
 	others.Add(3)
-	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		if strings.HasSuffix(r.URL.Path, "c") {
 			once.Do(func() {
 				others.Wait()
@@ -425,7 +425,7 @@ func TestBrokenRules(t *testing.T) {
 // TestPanicsOfFollowUps are failures of what led to them: requests to Cloud Storage are sent side by side.
 func TestPanicsOfFollowUps(t *testing.T) {
 	f := ruleFunction(t, ruleJob("things", filed))
-	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		if strings.HasSuffix(r.URL.Path, "c") {
 			panic("poisoned")
 		}

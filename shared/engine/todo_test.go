@@ -68,7 +68,7 @@ func TestACommitThatNothingFollows(t *testing.T) {
 					t.Errorf("there stays %v", done)
 				}
 			}
-			enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+			enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 			err := f.Restorer(t, f.Clock).Contents(t.Context(), got.RunID, func(int, int, []undo.Record) error { return nil })
 			if !errors.Is(err, restore.ErrNoLog) {
 				t.Errorf("contents: %v", err)
