@@ -144,7 +144,7 @@ func TestAnApprovedPlanModel(t *testing.T) {
 	f := boxFunction(t)
 	round := func(r *rapid.T) {
 		for _, collection := range []string{"boxes", "things"} {
-			for _, id := range ids(t, f, collection) {
+			for _, id := range f.IDs(t, collection) {
 				f.Delete(t, collection+"/"+id)
 			}
 		}
@@ -201,7 +201,7 @@ func TestAnApprovedPlanModel(t *testing.T) {
 			}
 		}
 		slices.Sort(want)
-		if got := ids(t, f, "boxes"); !slices.Equal(got, want) {
+		if got := f.IDs(t, "boxes"); !slices.Equal(got, want) {
 			r.Fatalf("boxes %v, want %v", got, want)
 		}
 		f.Run(t, "")
@@ -241,7 +241,7 @@ func TestAPlanNamesItemsThatAreNotThere(t *testing.T) {
 	a := approvalOf(t, f)
 	f.Set(t, "owners/back", map[string]any{"n": 1})
 	runBy(t, f, a)
-	enginetest.Want(t, "done", []string{"gone", "here"}, ids(t, f, "gone"))
+	enginetest.Want(t, "done", []string{"gone", "here"}, f.IDs(t, "gone"))
 }
 
 // TestAnApprovedPlanOfAccounts: one that somebody used since stays, though it is due as before.
@@ -277,6 +277,6 @@ func TestAnApprovedPlanOfSeveralCommits(t *testing.T) {
 	f.Set(t, "boxes/new", map[string]any{"state": "old", "crate": "c1"})
 	f.Set(t, "things/new", map[string]any{"box": "c1-11"})
 	enginetest.WantReport(t, runBy(t, f, a), report.Completed, enginetest.Done("delete crate", 1))
-	enginetest.Want(t, "crates", []string{"c2"}, ids(t, f, "crates"))
-	enginetest.Want(t, "boxes and things left", 1, len(ids(t, f, "boxes"))+len(ids(t, f, "things")))
+	enginetest.Want(t, "crates", []string{"c2"}, f.IDs(t, "crates"))
+	enginetest.Want(t, "boxes and things left", 1, len(f.IDs(t, "boxes"))+len(f.IDs(t, "things")))
 }

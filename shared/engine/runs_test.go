@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -202,22 +201,5 @@ func TestAnotherRunComesBetween(t *testing.T) {
 	})
 	if len(all) != 2 || all[1].Status != report.Skipped {
 		t.Errorf("%d runs, the last %s", len(all), all[len(all)-1].Status)
-	}
-}
-
-// TestRetryOfAKilledRun: it is a run of its own, with the limit for itself, which begins where the killed one began.
-func TestRetryOfAKilledRun(t *testing.T) {
-	t.Parallel()
-	s := newSlow(t, 5)
-	s.Env["MAX_ACTIONS"] = "2"
-	s.Run(t, "")
-	record := enginetest.Leased("testJob-20260110T150000Z-0123abcd", start.Add(6*time.Minute))
-	record["checkpoint"] = enginetest.Checkpoint(job(t, s.Function))
-	s.Set(t, "cleanupJobs/testJob", record)
-	enginetest.Want(t, "while its lease lasts", report.Skipped, s.Run(t, "").Status)
-	s.seconds.Store(360)
-	enginetest.WantReport(t, s.Run(t, ""), report.Partial, enginetest.Done("delete thing", 2))
-	if lines := linesWith(t, s.Function, "was killed"); len(lines) != 1 || !strings.Contains(lines[0]["message"].(string), "continues from there") {
-		t.Errorf("lines %v", lines)
 	}
 }
