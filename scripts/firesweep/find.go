@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // foundThing is something that a run deleted or changed. docs/command.md documents it as JSON.
@@ -27,7 +28,11 @@ func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 	found, runs := []foundThing{}, 0
 	var at far
 	stop := a.progress(ctx, at.now)
-	err := a.eachDatabase(ctx, func(p restore.Project, _ string) error {
+	err := a.eachDatabase(func(on manifest.Entry) error {
+		p, err := a.reading(ctx, on)
+		if err != nil {
+			return err
+		}
 		logged, err := p.Logged(ctx)
 		for _, runID := range logged {
 			var things []foundThing

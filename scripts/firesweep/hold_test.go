@@ -87,7 +87,7 @@ func TestHoldAndResume(t *testing.T) {
 
 	o.refuses(t, exitFailed, "nobody holds cleanExpiredComped by itself: see firesweep hold", "resume", "--yes", "cleanExpiredComped")
 	out, errs = o.ends(t, exitWrongUse, "resume", "cleanupReports")
-	wantParts(t, oneLine(out), "cleanupReports (default) since 2026-01-10 15:00 UTC")
+	wantParts(t, oneLine(out), "Held since 2026-01-10 15:00 UTC", "cleanupReports (default)")
 	wantParts(t, errs, "firesweep resume --yes cleanupReports")
 	wantParts(t, o.well(t, "resume", "--yes", "cleanupReports"), "Resumed: cleanupReports.")
 	want(t, "held", 0, len(o.held(t)))

@@ -97,11 +97,11 @@ var toLook = manifest.Entry{Name: "init"}
 
 // look looks at the project by connections that only read. With an emulator of Firestore, it asks only what is emulated.
 func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings, err error) {
-	l := look.Project{Reads: look.Reads, Now: a.clock(), Rules: a.List}
-	if _, _, err = a.reader(ctx, toLook); err != nil {
+	p, err := a.reading(ctx, toLook)
+	if err != nil {
 		return nil, err
 	}
-	l.Documents = a.readers[cfg.Database]
+	l := look.Project{DB: p.DB.Reader, Firestore: p.Firestore, Reads: look.Reads, Now: a.clock(), Rules: a.List}
 	there := map[string]bool{}
 	for _, e := range emulators {
 		_, host := a.set(e)

@@ -259,10 +259,10 @@ func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Re
 	if planned == nil {
 		planned = &report.Report{}
 	}
-	_, db, err := a.reader(ctx, job)
+	p, err := a.reading(ctx, job)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	said := func(text string) bool { return slices.Contains(planned.Warnings, text) } // by the plan
-	return slices.DeleteFunc(doubts.Of(ctx, db, *job.Rule, len(planned.Plan) > 0), said)
+	return slices.DeleteFunc(doubts.Of(ctx, p.DB.Reader, *job.Rule, len(planned.Plan) > 0), said)
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -290,7 +289,10 @@ func (a *app) thingsOf(ctx context.Context, job manifest.Entry, runID string, su
 ) {
 	var at far
 	defer a.progress(ctx, at.now)()
-	err = a.on(ctx, job, func(p restore.Project) error { return readLog(ctx, p, runID, &at, &sum) }, config.Firestore)
+	p, err := a.reading(ctx, job)
+	if err == nil {
+		err = readLog(ctx, p, runID, &at, &sum)
+	}
 	if errors.Is(err, restore.ErrNoLog) {
 		return nil, false, nil
 	}

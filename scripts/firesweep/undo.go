@@ -147,7 +147,7 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	stop := a.progress(ctx, at.now)
 	err := a.on(ctx, job, func(p restore.Project) error {
 		o.Elsewhere = func(f func(restore.Project) error) error {
-			return a.eachDatabase(ctx, func(p restore.Project, _ string) error { return f(p) }, p.Config.Database)
+			return a.eachDatabase(func(e manifest.Entry) error { return a.on(ctx, e, f, config.Firestore) }, p.Config.Database)
 		}
 		err := p.Undo(ctx, runID, o, func(o restore.Outcome) error {
 			t.Outcomes = append(t.Outcomes, o)
