@@ -91,7 +91,7 @@ func TestHowAJobStands(t *testing.T) {
 		problem       string // what the doctor says; empty: nothing
 	}{
 		{"has run", nil, late, stateFine, "", ""},
-		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs every 24h00m.",
+		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs daily 00:00 Asia/Tokyo.",
 			"Did not run in time."},
 		{"runs", minute, now.Add(59 * time.Second), stateUnderWay, "Run cleanupReports-1 is under way.", ""},
 		{"was killed", minute, now.Add(time.Minute), stateKilled, "Run cleanupReports-1 ended without a report",

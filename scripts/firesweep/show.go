@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -246,31 +247,22 @@ func (p *printer) thing(t undo.Thing) {
 
 // did prints what a run did.
 func (p *printer) did(d *did) {
-	var items, others []tableRow
+	var rows []tableRow
 	for _, t := range d.Things {
 		var names []string
 		for _, field := range t.Fields {
 			names = append(names, field.Name)
 		}
-		row := tableRow{Cells: []string{t.What, t.Target}, Notes: []string{t.Reason, prefixed("fields: ", strings.Join(names, ", "))}}
+		row := tableRow{Cells: []string{cmp.Or(t.Action, t.What), t.Target},
+			Notes: []string{t.Reason, prefixed("fields: ", strings.Join(names, ", "))}}
 		if t.Sent {
 			row.Notes = []string{"sent: undo leaves it"}
 		}
-		if t.Action == "" {
-			others = append(others, row)
-		} else {
-			row.Cells[0] = t.Action
-			items = append(items, row)
-		}
+		rows = append(rows, row)
 	}
 	p.Line("")
 	p.Say(bold, 2, 0, "What it did, and why:")
-	p.Table(items, "ACTION", "TARGET")
-	if len(others) > 0 {
-		p.Line("")
-		p.Say(bold, 2, 0, "What it did for that:")
-		p.Table(others, "WHAT", "TARGET")
-	}
+	p.Table(rows, "WHAT", "TARGET")
 	p.more(d.Total-len(d.Things), "thing")
 }
 

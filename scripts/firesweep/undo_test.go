@@ -335,5 +335,5 @@ func TestWhatIsListedOfThings(t *testing.T) {
 	}) {
 		t.Errorf("the account is missing, or what it was is listed: %+v", did(users.RunID))
 	}
-	wantParts(t, o.well(t, "show", users.RunID), "What it did for that:", "account user-banned-last-month")
+	wantParts(t, o.well(t, "show", users.RunID), "deleted  ", "account user-banned-last-month")
 }

@@ -37,9 +37,9 @@ const (
 type Project struct {
 	DB        documents.Reader
 	Firestore *firestore.Client // of the same database, for the names of documents that do not exist
-	Bucket    *objects.Client  // nil: its files are not looked at
-	Accounts  *accounts.Reader // nil: they are not looked at
-	Reads     int              // at most
+	Bucket    *objects.Client   // nil: its files are not looked at
+	Accounts  *accounts.Reader  // nil: they are not looked at
+	Reads     int               // at most
 	Now       time.Time
 	Rules     functions.List // those that there are already
 }
