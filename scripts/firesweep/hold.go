@@ -347,17 +347,12 @@ func (a *app) listHeld(ctx context.Context) error {
 func (a *app) change(
 	c *cobra.Command, yes bool, names []string, h holding, question string, steps ...func(restore.Project, *heldJob) error,
 ) error {
-	p := a.aside()
-	quiet := a.json && (yes || !a.screen.in) // no person looks on
-	if shown := h; !quiet {
-		if len(h.Keep) > 0 { // by these jobs
-			shown.Jobs = nil
-		}
-		p.holding(shown)
+	p, shown := a.aside(yes), h
+	if len(h.Keep) > 0 { // by these jobs
+		shown.Jobs = nil
 	}
-	command := "firesweep " + c.Name() + " --yes" + asGiven(c, "project", "rules", "all", "stop", "keep", "because")
-	agreed, err := a.agree(yes, strings.Join(append([]string{command}, names...), " "), question+" in "+p.where+"? (y/N) ",
-		"y", "yes")
+	p.holding(shown)
+	agreed, err := a.agree(yes, again(c, names...), question+" in "+p.where+"? (y/N) ", "y", "yes")
 	if !agreed {
 		return err
 	}

@@ -259,6 +259,13 @@ agreed, 130 interrupted. What --json writes: ` + version.Page("docs/command.md")
 	return root
 }
 
+// again is a command as it was given, with these arguments.
+func again(c *cobra.Command, args ...string) string {
+	var names []string
+	c.Flags().Visit(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return strings.Join(append([]string{"firesweep " + c.Name() + asGiven(c, names...)}, args...), " ")
+}
+
 // asGiven returns those of some flags that were given, as they were, for a command that repeats them. --force=false says nothing.
 func asGiven(c *cobra.Command, names ...string) (text string) {
 	for _, name := range names {

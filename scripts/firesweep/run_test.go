@@ -44,7 +44,7 @@ func TestRun(t *testing.T) {
 	out, errs := o.ends(t, exitWrongUse, "run", "--project", o.ID)
 	wantParts(t, out, "cleanupDrafts: 2 due", "  delete draft: 2, because editedAt 2025", "\n    drafts/d0000\n")
 	want(t, "standard error", "firesweep: nothing was changed, because nobody can be asked. Do it:\n"+
-		"    firesweep run --project "+o.ID+" --yes --confirm "+o.ID+"\n", errs)
+		"    firesweep run --project "+o.ID+" --confirm "+o.ID+" --yes\n", errs)
 	o.env["npm_command"] = "exec" // as npx sets it
 	wantParts(t, o.well(t, "plan"), "\n    npx firesweep run\n")
 	o.refuses(t, exitWrongUse, "cleanupDrafts never ran in "+o.ID+", database (default): give the project's id: --confirm "+o.ID, "run", "--yes")

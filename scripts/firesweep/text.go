@@ -43,11 +43,15 @@ func (a *app) printer() *printer {
 		a.getenv("npm_command") == "exec", where, emulated}
 }
 
-// aside returns the printer of what is said besides the result: with --json, standard output is for programs.
-func (a *app) aside() *printer {
+// aside returns the printer of what is said besides the result: with --json, standard output is for programs, and a person looks
+// on only if somebody is asked.
+func (a *app) aside(yes bool) *printer {
 	p := a.printer()
 	if a.json {
 		p.to = a.errs
+	}
+	if a.json && (yes || !a.screen.in) {
+		p.to = io.Discard
 	}
 	return p
 }

@@ -101,22 +101,17 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	if !known {
 		return wrongUse("no job or worker is called %q", strings.Split(runID, "-")[0])
 	}
-	p := a.aside()
-	quiet := a.json && (f.yes || !a.screen.in) // no person looks on
+	p := a.aside(f.yes)
 	var t taken
 	var err error
 	if !f.yes {
 		if t, err = a.takeBack(c.Context(), job, f.Options, runID); err != nil && len(t.Outcomes) == 0 {
 			return err
 		}
-		if !quiet {
-			p.taken(t, f.all)
-		}
+		p.taken(t, f.all)
 		f.Apply = err == nil && t.back() > 0
 		if f.Apply {
-			f.Apply, err = a.agree(false, "firesweep undo --yes"+asGiven(c, "project", "rules", "only", "where", "claims",
-				"without-report")+
-				" "+runID, "Bring back "+plural(t.back(), "thing")+" in "+p.where+"? (y/N) ", "y", "yes")
+			f.Apply, err = a.agree(false, again(c, runID), "Bring back "+plural(t.back(), "thing")+" in "+p.where+"? (y/N) ", "y", "yes")
 		}
 	}
 	if f.Apply = f.Apply || f.yes; f.Apply {
@@ -124,10 +119,10 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 		if t, err = a.takeBack(c.Context(), job, f.Options, runID); err != nil && len(t.Outcomes) == 0 {
 			return err
 		}
-		if !quiet && !slices.Equal(before.Outcomes, t.Outcomes) { // or else they have been shown
+		if !slices.Equal(before.Outcomes, t.Outcomes) { // or else they have been shown
 			p.taken(t, f.all)
 		}
-		if !quiet && t.back() > 0 {
+		if t.back() > 0 {
 			p.Say("", 2, 2, "%s came back.", plural(t.back(), "thing"))
 			p.heldBy(t)
 		}
