@@ -127,7 +127,8 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool) {
 	if len(found) > 1 {
 		target = "TARGET"
 	}
-	p.first(all, "thing", rows, "WHAT", "RUN", "TARGET")
+	p.Table(firstOf(rows, all), "WHAT", "RUN", "TARGET")
+	p.more(len(rows)-len(firstOf(rows, all)), "thing")
 	p.Line("")
 	p.Say("", 2, 2, "See what was in it%s:", back)
 	p.Command("%s", p.cmd("show", run, target))

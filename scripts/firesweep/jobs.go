@@ -236,32 +236,37 @@ func (a *app) backwards(first time.Duration, look func(from, until time.Time) (e
 	return nil
 }
 
-// reportOf returns the report of a run; nil if there is none. The error is a [*noReportError] if it is under way.
-func (a *app) reportOf(ctx context.Context, job manifest.Entry, runID string) (*report.Report, error) {
+// reportOf looks for the report of a run.
+func (a *app) reportOf(ctx context.Context, job manifest.Entry, runID string) (seen, error) {
 	p, err := a.reading(ctx, job)
 	if err != nil {
-		return nil, err
+		return seen{}, err
 	}
-	doc, found, err := p.DB.Get(ctx, "cleanupRuns/"+runID)
+	doc, saved, err := p.DB.Get(ctx, "cleanupRuns/"+runID)
 	if err != nil {
-		return nil, err
+		return seen{}, err
 	}
-	if found {
-		return report.Of(doc)
+	found := seen{runID: runID}
+	if saved {
+		found.report, err = report.Of(doc)
+		return found, err
 	}
-	return a.unsaved(ctx, job, func(id string) bool { return id == runID })
+	if found, err = a.unsaved(ctx, job, func(id string) bool { return id == runID }); found.runID == "" {
+		found = seen{runID: runID, why: "there is no report of " + runID + ": it is a worker's, or older than 90 days"}
+	}
+	return found, err
 }
 
 // unsaved returns what a job's record says of a run whose report is not saved yet: the report of one that was killed a moment
-// ago, a [*noReportError] of one that is under way, and nothing of others.
-func (a *app) unsaved(ctx context.Context, job manifest.Entry, isIt func(runID string) bool) (*report.Report, error) {
+// ago, why one has none that is under way, and nothing of others.
+func (a *app) unsaved(ctx context.Context, job manifest.Entry, isIt func(runID string) bool) (found seen, err error) {
 	now := a.clock()
 	record, err := a.record(ctx, job)
 	switch killed := record.Killed(now); {
 	case err == nil && killed != nil && isIt(killed.RunID):
-		return killed, nil
+		found = seen{runID: killed.RunID, report: killed}
 	case err == nil && isIt(record.Holder) && !record.byUndo() && now.Before(record.Until):
-		return nil, &noReportError{record.Holder, a.underWay(job.Name, record)}
+		found = seen{runID: record.Holder, why: a.underWay(job.Name, record)}
 	}
-	return nil, err
+	return found, err
 }

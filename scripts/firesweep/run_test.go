@@ -295,7 +295,7 @@ func TestRunKeepsLimits(t *testing.T) {
 	o := withReports(t, "MAX_ACTIONS=1")
 	args := []string{"run", "--yes", "--confirm", o.ID, "cleanupReports"}
 	out, _ := o.ends(t, exitFailed, args...)
-	wantParts(t, oneLine(out), "aborted", "a safety limit stopped it: more than 1 items are due, and it may do no more (MAX_ACTIONS).",
+	wantParts(t, oneLine(out), "aborted", "a safety limit stopped it: the plan has more than 1 actions (MAX_ACTIONS)",
 		"2 were not done because of a safety limit, and nothing does them before somebody acts", "Nothing was deleted or changed.")
 	want(t, "what tripped is said", 1, strings.Count(oneLine(out), "(MAX_ACTIONS)"))
 	wantNone(t, out, "Terraform", `{"`)

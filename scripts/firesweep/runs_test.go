@@ -51,7 +51,7 @@ func TestRuns(t *testing.T) {
 	wantNarrow(t, text, defaultWidth)
 	wantParts(t, text, "cleanupReports (0 0 * * * Asia/Tokyo)\n",
 		"2026-01-11 15:01  "+shortID(third.RunID)+"  2        2     0       0 ms  completed, forced\n",
-		"2026-01-11 15:00  "+shortID(second.RunID)+"  2        0     0       0 ms  aborted\n    a safety limit stopped it: more than 1 items are",
+		"2026-01-11 15:00  "+shortID(second.RunID)+"  2        0     0       0 ms  aborted\n    a safety limit stopped it: the plan has more than 1",
 		"2026-01-10 15:00  "+shortID(first.RunID)+"  2        2     0       0 ms  completed\n",
 		"2026-01: 3 runs, skipped ones apart, which used", "No run is saved for: cleanupOrphanedMedia, ")
 	s := o.standingOf(t, "cleanupReports")

@@ -99,13 +99,6 @@ func encode(to io.Writer, v any) error {
 	return nil
 }
 
-// first prints a table of things: the first of them, unless all are to be listed.
-func (p *printer) first(all bool, what string, rows []tableRow, columns ...string) {
-	shown := firstOf(rows, all)
-	p.Table(shown, columns...)
-	p.more(len(rows)-len(shown), what)
-}
-
 // firstOf returns the first of a list, or all.
 func firstOf[T any](list []T, all bool) []T {
 	if all {
@@ -192,25 +185,16 @@ func (a *app) progress(ctx context.Context, now func() string) (stop func()) {
 // doing is work of which only what it is can be said.
 func doing(text string) func() string { return func() string { return text } }
 
-// counts says how far the plan or run is that the engine does, such as ": 1,200 of about 14,000 looked at, 31 due".
+// counts says how far the plan or run is that the engine does, such as ": 1200 of about 14000 looked at, 31 due".
 func counts(p report.Progress) string {
 	of, done := "", ""
 	if p.About > 0 && p.Looked <= p.About {
-		of = " of about " + thousands(p.About)
+		of = fmt.Sprintf(" of about %d", p.About)
 	}
 	if p.Done > 0 {
-		done = fmt.Sprintf(", %s done", thousands(p.Done))
+		done = fmt.Sprintf(", %d done", p.Done)
 	}
-	return fmt.Sprintf(": %s%s looked at, %s due%s", thousands(p.Looked), of, thousands(p.Due), done)
-}
-
-// thousands writes a number in groups of three digits.
-func thousands(n int) string {
-	digits := fmt.Sprint(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
+	return fmt.Sprintf(": %d%s looked at, %d due%s", p.Looked, of, p.Due, done)
 }
 
 // far is how far work is, which sets it while it is said.

@@ -55,11 +55,14 @@ firebaseauth.users.create and get.`,
 		}
 		runID := args[0]
 		if !runIDPattern.MatchString(runID) {
-			report, err := a.sought(c.Context(), runID)
+			found, err := a.sought(c.Context(), runID)
+			if err == nil && found.report == nil {
+				err = errors.New(found.why)
+			}
 			if err != nil {
 				return err
 			}
-			runID = report.RunID
+			runID = found.runID
 		}
 		if f.where != "" {
 			field, value, _ := strings.Cut(f.where, "=")
@@ -159,7 +162,7 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	switch rep, unread := a.reportOf(ctx, job, runID); {
 	case errors.Is(err, restore.ErrNotInLog):
 		err = usageError{err}
-	case errors.Is(err, restore.ErrNoLog) && unread == nil && rep == nil:
+	case errors.Is(err, restore.ErrNoLog) && unread == nil && rep.report == nil:
 		err = fmt.Errorf("no run with the id %s is known: %s lists those of 90 days", runID, a.cmd("runs"))
 	}
 	slices.SortStableFunc(t.Outcomes, func(x, y restore.Outcome) int {
