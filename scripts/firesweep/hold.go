@@ -481,8 +481,11 @@ func (p *printer) changed(verb string, h holding) {
 // since says since when something is held or kept, by whom, why, and by undoing which run: texts that somebody else may have
 // written.
 func since(h jobstate.Hold) string {
-	return "since " + when(h.At) + " UTC" + prefixed(" by ", h.By) + fmt.Sprintf(", because %.*q", mostBecause, h.Why) +
-		prefixed(": ", h.RunID)
+	by := ""
+	if h.RunID != "" {
+		by = " (" + h.RunID + ")"
+	}
+	return "since " + when(h.At) + " UTC" + prefixed(" by ", h.By) + fmt.Sprintf(", because %.*q", mostBecause, h.Why) + by
 }
 
 // heldWords says of a job that is held since when, by whom and why, and the way out.

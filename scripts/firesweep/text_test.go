@@ -139,6 +139,7 @@ func TestWith(t *testing.T) {
 	t.Parallel()
 	for says, item := range map[string]report.Planned{
 		"":                                     {},
+		"with more, which a run finds":         {More: true},
 		"with 2 documents of comments, 1 file": {With: map[string]int{"delete document of comments": 2, "delete file": 1}},
 		"with 1 account if any, 1 folder of files if any, and more": {More: true,
 			With: map[string]int{"delete account": 1, "delete folder of files": 1}},

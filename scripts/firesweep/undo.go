@@ -229,7 +229,7 @@ func (p *printer) heldBy(t taken) {
 		p.Command("%s", p.cmd("resume", t.Held...))
 	}
 	if t.Keep > 0 {
-		p.Say("", 2, 2, "On the keep list: %s. The jobs run on, and keep them until:", plural(t.Keep, "item"))
+		p.Say("", 2, 2, "On the keep list, which no job deletes: %s. Let the jobs judge them again:", plural(t.Keep, "item"))
 		p.Command("%s", p.cmd("resume", "--keep", t.Run))
 	}
 }
