@@ -173,7 +173,7 @@ func BenchmarkPlan(b *testing.B) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for range b.N {
-				rep, err := f.Plan(b.Context(), engine.PlanOptions{Now: f.Now, Force: true})
+				rep, err := f.Plan(b.Context(), engine.Options{Now: f.Now, Force: true})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -485,7 +485,7 @@ func checkApproved(t *testing.T, s subject, _ *expected) (lines []string) {
 	}
 	w := newWorld(t, s)
 	w.clock = time.Until(w.now) // a run by a plan has the clock's now
-	plan, err := w.start(t, w.job, Undisturbed()).Plan(t.Context(), engine.PlanOptions{Now: w.now, Versions: true})
+	plan, err := w.start(t, w.job, Undisturbed()).Plan(t.Context(), engine.Options{Now: w.now, Versions: true})
 	if err != nil || plan.Status != report.Completed {
 		t.Fatalf("plan: %v, %+v", err, plan)
 	}

@@ -386,7 +386,7 @@ func TestOneBadItemDoesNotStopTheRest(t *testing.T) {
 	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"do": {Planned: 5, Done: 2, Changed: 1, Failed: 2}})
 	slices.SortFunc(got.Failures, func(a, b report.Failure) int { return strings.Compare(a.Target, b.Target) })
 	if len(got.Failures) != 2 || got.Failures[0].Target != "things/b" || !strings.HasPrefix(got.Failures[0].Error, "panic: no luck") ||
-		!strings.HasPrefix(got.Failures[1].Error, "panic: poisoned\ngoroutine") || len(got.Failures[1].Error) > 600 {
+		!strings.HasPrefix(got.Failures[1].Error, "panic: poisoned goroutine") || len(got.Failures[1].Error) > 600 {
 		t.Errorf("failures %v", got.Failures)
 	}
 	enginetest.Want(t, "left", []string{"b", "c", "d"}, left(t, f))
@@ -436,7 +436,7 @@ func TestPanicsOfFollowUps(t *testing.T) {
 	}
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete things": {Planned: 3, Done: 2, Failed: 1}})
-	begins(t, got.Failures[0].Error, "panic: poisoned\ngoroutine")
+	begins(t, got.Failures[0].Error, "panic: poisoned goroutine")
 }
 
 func TestPlanThatFailsOrPanics(t *testing.T) {
