@@ -114,7 +114,7 @@ func (w With) referrersOf(
 		if m, isMap := strings.CutSuffix(hole, ".*"); isMap {
 			return w.havingKey(ctx, src, in, m, to.ID)
 		}
-		if in == w.Place() && len(w.Fields(rule.Relation{Document: path})) == 1 {
+		if in == w.Place() && len(w.FieldHoles(path)) == 1 {
 			a.refers = func(d documents.Document) bool {
 				item, _ := w.ItemOf(d)
 				refs, ok := item.Fill(path)
