@@ -248,21 +248,3 @@ func TestDoubtsOfAPlan(t *testing.T) {
 	wantParts(t, o.well(t, "plan"), "warning: with: revisions below 1 of 1 documents would stay: add")
 	want(t, "of one of the nine jobs", 0, len(says("plan", "cleanupReports")))
 }
-
-// TestDoubtsThatCannotBeRead: that is said, and the plan is well.
-func TestDoubtsThatCannotBeRead(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	o.Set(t, "drafts/a", map[string]any{"editedAt": now.AddDate(-1, 0, 0)})
-	o.inApp(t, map[string]string{"firesweep.json": drafts})
-	a, _ := o.loaded(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	want(t, "after an interruption", []string(nil), a.doubts(ctx, a.Own[0], nil))
-	o.env["FIRESTORE_DATABASE"] = "-"
-	a, _ = o.loaded(t)
-	all := a.doubts(t.Context(), a.Own[0], nil)
-	if len(all) != 1 || !strings.Contains(all[0], "FIRESTORE_DATABASE") {
-		t.Errorf("%q", all)
-	}
-}

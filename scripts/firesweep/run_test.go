@@ -6,16 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -221,40 +218,6 @@ func TestRunWithALimit(t *testing.T) {
 	wantParts(t, out, "delete draft: 2 of 2 done", "kept 3: left to a later run: each run does 2")
 	wantNone(t, out, "Everything")
 	want(t, "drafts", 4, len(o.Documents(t, "drafts")))
-}
-
-// TestRunGoesOn: what is left when the time of a run is over, the next one does in this process, until nothing is left.
-func TestRunGoesOn(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	o.dueDrafts(t, 3000)
-	// The first two runs have planned for half of their time when they have read a page.
-	var passed atomic.Int64
-	var late, runs atomic.Bool // runs: what is shown first is planned
-	o.running.Dial = queried(func(collection string) error {
-		if runs.Load() && collection == "drafts" && passed.Load() < 2*260 && late.CompareAndSwap(false, true) {
-			passed.Add(260)
-		}
-		return nil
-	})
-	o.running.Dial = append(o.running.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
-		if _, commits := message.(*firestorepb.CommitRequest); commits {
-			runs.Store(true)
-		}
-		return nil
-	})...)
-	o.running.BeforeApply = func() { late.Store(false) }
-	a, out, errs := o.app()
-	a.clock = func() time.Time { return o.now.Add(time.Duration(passed.Load()) * time.Second) }
-	want(t, fmt.Sprint("exit code: ", errs, out), exitFine, a.run(t.Context(), []string{"run", "--yes", "--confirm", o.ID}))
-	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
-	want(t, "saved runs", 3, len(o.Documents(t, "cleanupRuns")))
-	want(t, "runs that say that another one follows", 2, strings.Count(oneLine(out.String()), "It ran out of time. The next run begins now,"))
-	for id, run := range o.Documents(t, "cleanupRuns") {
-		rep, err := report.Of(documents.Document{Path: id, Data: run})
-		ok(t, err)
-		want(t, "a way back from "+id, rep.Done() > 0, strings.Contains(out.String(), "undo "+shortID(id)+"\n"))
-	}
 }
 
 // TestRunInterrupted: it ends in order, says what it did, and the next run need not wait.
