@@ -92,35 +92,28 @@ func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 // TestProgress: how far long work is, is said every few seconds, if standard error is a terminal.
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	for _, terminal := range []bool{false, true} {
+	for terminal, says := range map[bool]string{false: "", true: "beginning (0 ms so far)\non its way (1 of 4) (0 ms so far)\n"} {
 		var at far
-		says := make(chan struct{})
-		waits := 0
+		waits, said := 0, make(chan struct{})
 		sleep := func(ctx context.Context, _ time.Duration) error {
-			switch waits++; waits {
-			case 1:
-			case 2:
+			if waits++; waits == 2 {
 				at.set("on its\nway", 1, 4)
-			default:
-				close(says)
-				<-ctx.Done()
-				return ctx.Err()
 			}
-			return nil
-		}
-		if !terminal {
-			close(says)
+			if waits < 3 {
+				return nil
+			}
+			close(said)
+			<-ctx.Done()
+			return ctx.Err()
 		}
 		var errs strings.Builder
 		a := &app{errs: &errs, clock: func() time.Time { return now }, sleep: sleep, screen: streams{errs: terminal}}
 		stop := a.progress(t.Context(), at.now)
-		<-says
-		stop()
-		said := "beginning (0 ms so far)\non its way (1 of 4) (0 ms so far)\n"
-		if !terminal {
-			said = ""
+		if terminal {
+			<-said
 		}
-		want(t, "standard error", said, errs.String())
+		stop()
+		want(t, "standard error", says, errs.String())
 	}
 }
 

@@ -261,6 +261,7 @@ func TestRunKeepsLimits(t *testing.T) {
 	wantParts(t, oneLine(out), "aborted", "a safety limit stopped it: the plan has more than 1 actions (MAX_ACTIONS)",
 		"2 were not done because of a safety limit, and nothing does them before somebody acts", "Nothing was deleted or changed.")
 	want(t, "what tripped is said", 1, strings.Count(oneLine(out), "(MAX_ACTIONS)"))
+	wantParts(t, out, "run it once without the limit:\n    firesweep run cleanupReports --force\n") // as TestForcedRun does
 	wantNone(t, out, "Terraform", `{"`)
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
 	o.running.Dial = queried(func(string) error { return status.Error(codes.InvalidArgument, "broken") })
@@ -269,35 +270,6 @@ func TestRunKeepsLimits(t *testing.T) {
 	o.running.Dial = documents.ReadOnly() // as of somebody with the role of a viewer
 	out, _ = o.ends(t, exitFailed, args...)
 	wantParts(t, oneLine(out), "PermissionDenied", "-> A right is missing.")
-}
-
-// hint returns the command that lifts what tripped, as its arguments.
-func hint(t *testing.T, out string) []string {
-	t.Helper()
-	_, command, found := strings.Cut(out, ":\n    firesweep ")
-	if !found {
-		t.Fatalf("no command in\n%s", out)
-	}
-	command, _, _ = strings.Cut(command, "\n")
-	return strings.Fields(command)
-}
-
-// TestHintsCanBePasted: what is printed under an aborted plan or run lifts all that it tripped, and nothing else is needed.
-func TestHintsCanBePasted(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	const rules = `{"rules": [{"name": "cleanupDrafts", "schedule": "0 4 * * *", "collection": "drafts",
-		"age": {"field": "editedAt", "days": 90}, "where": [{"field": "hidden", "is": "missing"}]}]}`
-	o.dueDrafts(t, 20)
-	o.inApp(t, map[string]string{"firesweep.json": rules, "firebase.json": "{}"})
-	wanted := []string{"run", "cleanupDrafts", "--force"}
-	for _, args := range [][]string{{"plan", "cleanupDrafts"}, {"run", "--yes", "--confirm", o.ID},
-		{"plan"}} {
-		out, _ := o.ends(t, exitFailed, args...)
-		want(t, fmt.Sprint(args), wanted, hint(t, out))
-	}
-	o.well(t, append(wanted, "--yes", "--confirm", o.ID)...)
-	want(t, "what is left", []string{"young"}, slices.Collect(maps.Keys(o.Documents(t, "drafts"))))
 }
 
 // TestRunRefuses what it cannot do, before it does anything.

@@ -158,6 +158,7 @@ func TestKilledRun(t *testing.T) {
 		o.Set(t, "cleanupJobs/cleanupReports", enginetest.Leased(killed.RunID, o.now.Add(6*time.Minute)))
 		short := shortID(killed.RunID)
 		o.now = o.now.Add(time.Minute)
+		wantParts(t, oneLine(o.well(t, "runs", "--project", o.ID, "cleanupReports")), "Stop it: firesweep hold --project "+o.ID+" cleanupReports --stop")
 		wantParts(t, o.well(t, "show", short), killed.RunID, "Run "+killed.RunID+" is under way.", "reports/old")
 		o.refuses(t, exitFailed, "is under way", "undo", short)
 		o.now = o.now.Add(5 * time.Minute)

@@ -33,21 +33,6 @@ func TestStatusWords(t *testing.T) {
 	}
 }
 
-// TestCommandsToType: what is advised is about the project and the rules that were given, and nobody's words are changed.
-func TestCommandsToType(t *testing.T) {
-	t.Parallel()
-	o := withReports(t, "UNDO_DAYS=7")
-	const theirs = "firesweep run cleanupReports"
-	o.Set(t, "reports/old", map[string]any{"status": "reviewed", "createdAt": now.AddDate(0, -2, 0), "text": theirs})
-	id := o.called(t, "cleanupReports", "").RunID
-	wantParts(t, o.well(t, "show", "--project", o.ID, id, "reports/old"), theirs)
-	runID := o.underWayRun(t)
-	out := o.well(t, "runs", "--project", o.ID, "cleanupReports")
-	wantParts(t, oneLine(out), "Stop it: firesweep hold --project "+o.ID+" cleanupReports --stop")
-	errs := o.refuses(t, exitFailed, "Stop it: firesweep hold --project "+o.ID+" cleanupReports --stop", "show", "--project", o.ID, runID)
-	want(t, "lines", 1, strings.Count(errs, "\n"))
-}
-
 // full is a disk without room.
 type full struct{}
 
