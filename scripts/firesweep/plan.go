@@ -80,7 +80,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 		return err
 	}
 	p := a.aside(true)
-	plans, err := a.planAll(c.Context(), jobs, p, f.all, engine.PlanOptions{Force: f.force, Versions: f.out != ""}, nil)
+	plans, err := a.planAll(c.Context(), jobs, p, f.all, engine.Options{Force: f.force, Versions: f.out != ""}, nil)
 	if err != nil {
 		return err
 	}
@@ -149,13 +149,13 @@ func (a *app) function(job manifest.Entry, log io.Writer) (*engine.Function, err
 }
 
 // planAll plans jobs one after the other, by what was approved of each, and prints each plan as soon as it is made.
-func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, all bool, o engine.PlanOptions,
+func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, all bool, o engine.Options,
 	approved map[string]*report.Approval,
 ) ([]planned, error) {
 	plans := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
 		var at far
-		o.Plan = approved[job.Name]
+		o.Approved = approved[job.Name]
 		o.Watch = at.watch(fmt.Sprintf("planning %s (%d of %d)", job.Name, i+1, len(jobs)))
 		stop := a.progress(ctx, at.now)
 		one := a.planHere(ctx, job, o)
@@ -170,7 +170,7 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 }
 
 // planHere plans in this process.
-func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.PlanOptions) planned {
+func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.Options) planned {
 	var log warnings
 	f, err := a.function(job, &log)
 	p := planned{Job: job.Name, err: err}

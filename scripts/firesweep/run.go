@@ -92,7 +92,7 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 		return wrongUse("%s: give the project's id: --confirm %s", first, a.getenv("GOOGLE_CLOUD_PROJECT"))
 	}
 	asks := !f.yes || first != ""
-	plans, err := a.planAll(ctx, jobs, a.aside(f.yes), f.all, engine.PlanOptions{Force: f.force, Versions: asks}, f.approved)
+	plans, err := a.planAll(ctx, jobs, a.aside(f.yes), f.all, engine.Options{Force: f.force, Versions: asks}, f.approved)
 	if err != nil {
 		return err
 	}
@@ -195,9 +195,9 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch 
 		r.limit = job.Limit
 	}
 	if err == nil {
-		o := engine.RunOptions{Force: f.force, Plan: f.approved[job.Name], By: byHand + who(), Watch: watch}
+		o := engine.Options{Force: f.force, Approved: f.approved[job.Name], By: byHand + who(), Watch: watch}
 		again := func() bool { // of what was agreed to, this is left
-			return err == nil && o.Plan != nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped &&
+			return err == nil && o.Approved != nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped &&
 				r.Report.Done() > 0
 		}
 		for begun := false; !begun || again(); begun = true {

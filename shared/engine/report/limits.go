@@ -24,7 +24,7 @@ func (r *Report) Stop(limits []*cleanup.LimitError) {
 	r.Status = Aborted
 	failures := make([]Failure, len(limits))
 	for i, e := range limits {
-		failures[i] = Failure{Target: r.Job, Action: CheckLimits, Error: Clip(r.limited(*e), maxLimitText), Limit: e}
+		failures[i] = Failure{Target: r.Job, Action: CheckLimits, Error: Clip(harmless.Text(r.limited(*e)), maxLimitText), Limit: e}
 	}
 	r.Failures = append(failures, r.Failures...)
 }
@@ -36,9 +36,9 @@ func Forced(limit string) bool {
 
 // Limited says, by which figures, that a limit was tripped; what to do about it, only where a document is missing.
 func Limited(e cleanup.LimitError, database string) string {
-	of, in := harmless.Text(e.Collection), ""
+	of, in := e.Collection, ""
 	if e.Folder != "" { // most of what is due lies there
-		in = fmt.Sprintf(", %d of them in %s", e.InFolder, harmless.Text(e.Folder))
+		in = fmt.Sprintf(", %d of them in %s", e.InFolder, e.Folder)
 	}
 	switch {
 	case e.Limit == MaxActions:
@@ -48,7 +48,7 @@ func Limited(e cleanup.LimitError, database string) string {
 			100*float64(e.Due)/float64(max(1, e.Looked)), in, e.Most)
 	case e.Field != "":
 		return fmt.Sprintf("no document of %s has %s, by which the rule looks there, so nothing is kept because of it: most likely "+
-			"the application calls the field something else", of, harmless.Text(e.Field))
+			"the application calls the field something else", of, e.Field)
 	case e.Limit == EmptyCollection:
 		return fmt.Sprintf("%s holds no document at all, yet ids refer to documents in it: make sure that database %s is the right "+
 			"one (FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them under that name. If it is rightly empty, put a "+
