@@ -2,12 +2,12 @@ package documents
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/shared/documents/retry"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Everywhere ends a [Query.Collection] of all collections below a document, however deep and be there documents between or not.
@@ -32,9 +32,9 @@ func (r Reader) Collections(ctx context.Context, document Ref) (names []string, 
 	if path := document.Path(); path != "" {
 		ref, err := r.c.doc(path)
 		if err != nil {
-			return nil, fmt.Errorf("list the collections below %s: %w", path, err)
+			return nil, harmless.Errorf("list the collections below %s: %w", document, err)
 		}
-		list, below = ref.Collections, " below "+path
+		list, below = ref.Collections, " below "+document.String()
 	}
 	err = retry.Do(ctx, func(ctx context.Context) error {
 		all, err := list(ctx).GetAll()
@@ -45,7 +45,7 @@ func (r Reader) Collections(ctx context.Context, document Ref) (names []string, 
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list the collections%s: %w", below, err)
+		return nil, harmless.Errorf("list the collections%s: %w", below, err)
 	}
 	slices.Sort(names)
 	return names, nil
