@@ -32,6 +32,15 @@ func RefOf(path string) (Ref, error) {
 	return Ref{Collection: path[:i], ID: path[i+1:]}, nil
 }
 
+// MarshalText implements [encoding.TextMarshaler].
+func (r Ref) MarshalText() ([]byte, error) { return []byte(r.Path()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (r *Ref) UnmarshalText(path []byte) (err error) {
+	*r, err = RefOf(string(path))
+	return err
+}
+
 // ReferenceOf returns the document that a field's value refers to; ok is false if the value is not a reference.
 func ReferenceOf(value any) (ref Ref, ok bool) {
 	reference, ok := value.(*firestore.DocumentRef)

@@ -50,9 +50,7 @@ func encodeValue(v any) (*firestorepb.Value, error) {
 	case *firestore.DocumentRef:
 		return &firestorepb.Value{ValueType: &firestorepb.Value_ReferenceValue{ReferenceValue: v.Path}}, nil
 	case firestore.Vector64:
-		return encodeVector(len(v), func(i int) float64 { return v[i] }), nil
-	case firestore.Vector32:
-		return encodeVector(len(v), func(i int) float64 { return float64(v[i]) }), nil
+		return encodeVector(v), nil
 	case map[string]any:
 		fields, err := Fields(v)
 		return &firestorepb.Value{ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{Fields: fields}}}, err
@@ -91,10 +89,10 @@ func encodeKind(v reflect.Value) (*firestorepb.Value, error) {
 }
 
 // encodeVector encodes an embedding in the way that Firestore stores it: as a map whose __type__ is __vector__.
-func encodeVector(n int, at func(int) float64) *firestorepb.Value {
-	values := make([]*firestorepb.Value, n)
+func encodeVector(v firestore.Vector64) *firestorepb.Value {
+	values := make([]*firestorepb.Value, len(v))
 	for i := range values {
-		values[i] = &firestorepb.Value{ValueType: &firestorepb.Value_DoubleValue{DoubleValue: at(i)}}
+		values[i] = &firestorepb.Value{ValueType: &firestorepb.Value_DoubleValue{DoubleValue: v[i]}}
 	}
 	fields := map[string]*firestorepb.Value{
 		"__type__": {ValueType: &firestorepb.Value_StringValue{StringValue: "__vector__"}},
