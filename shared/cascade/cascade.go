@@ -131,11 +131,11 @@ type child struct {
 	// loses, if set, returns the field that is written instead of deleting it, with its value, given the document's fields.
 	loses func(data map[string]any) (field string, whole any)
 
-	missing   bool            // there is no such document, but others may be below it
-	unless    []rule.Relation // of the relation
-	above     documents.Ref   // what led to it
-	claimed   bool            // by a field: others may refer to it, too
-	referrers referrers
+	missing bool            // there is no such document, but others may be below it
+	unless  []rule.Relation // of the relation
+	above   documents.Ref   // what led to it
+	claim   *thing          // a field led to it: others may refer to it, too
+	referrers
 }
 
 // gather reads the documents that are deleted with it.
@@ -156,7 +156,9 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 	if err := w.gatherKept(ctx, src, due); err != nil {
 		return err
 	}
-	w.leaveShared(due)
+	if err := w.leaveShared(ctx, src, due); err != nil {
+		return err
+	}
 	return w.gatherFiles(ctx, src, due)
 }
 
@@ -277,18 +279,13 @@ func (t *tree) addOf(
 		return false, err
 	}
 	for _, d := range found {
-		c := child{Document: d, unless: a.Unless, above: ref, missing: a.Document != "" && d.UpdateTime.IsZero()}
-		if a.Document != "" {
-			if c.referrers, c.claimed, err = t.referrersOf(ctx, t.src, place, a.Document, of, d.Ref()); err != nil {
-				return false, err
-			}
-		}
+		c := child{Document: d, unless: a.Unless, above: ref, missing: d.UpdateTime.IsZero()}
+		c.claim = t.claimed(t.src, place, a.Document, of, d.Ref())
 		if a.Remove {
 			c.loses = func(data map[string]any) (string, any) { return removed(a, d.Database, data, ref, repeats) }
 		}
-		inner := rule.Item{ID: d.ID(), Parent: path.Dir(d.Ref().Collection), Bound: of.Bound, Field: d.Lookup, Database: d.Database}
 		for _, b := range a.With {
-			if all, err := t.add(ctx, b, inner, d.Ref(), a.At(at), a.Place()); err != nil || !all {
+			if all, err := t.add(ctx, b, inner(d, of), d.Ref(), a.At(at), a.Place()); err != nil || !all {
 				return false, err
 			}
 		}
@@ -298,6 +295,11 @@ func (t *tree) addOf(
 		t.children = append(t.children, c)
 	}
 	return whole, nil
+}
+
+// inner returns a document that belongs to an item as an item.
+func inner(d documents.Document, of rule.Item) rule.Item {
+	return rule.Item{ID: d.ID(), Parent: path.Dir(d.Ref().Collection), Bound: of.Bound, Field: d.Lookup, Database: d.Database}
 }
 
 // find returns the first documents that are deleted with one, and whether these are all.
@@ -320,7 +322,16 @@ func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref docu
 	if errors.Is(err, documents.ErrTooMuch) {
 		return found, false, nil
 	}
-	return found, len(found) < limit, err
+	if err != nil || len(found) == limit || a.Subcollection == "" || len(a.With) == 0 {
+		return found, len(found) < limit, err
+	}
+	all, err := t.src.Listed(ctx, q.Collection)
+	for _, listed := range all { // where there is no document, others may be below
+		if !slices.ContainsFunc(found, func(d documents.Document) bool { return d.Ref() == listed }) {
+			found = append(found, documents.Document{Path: listed.Path(), Database: of.Database})
+		}
+	}
+	return found, true, err
 }
 
 // removed returns a field of a document's data, and its value without what names another document in it. With repeats, only a

@@ -11,115 +11,80 @@ import (
 )
 
 // gatherKept asks about what is deleted with items the unless of its relation and that of every rule of the list that is about
-// them. What one of them keeps stays, and its parent with it.
+// it. What one of them keeps stays, and its item with it.
 func (w With) gatherKept(ctx context.Context, src cleanup.Source, due []*item) error {
 	for _, i := range due {
-		goes := map[documents.Ref]bool{i.Ref(): true} // what is deleted itself keeps nothing
+		goes, refs := map[documents.Ref]bool{i.Ref(): true}, []documents.Ref{} // what is deleted itself keeps nothing
+		asked := map[documents.Ref][]rule.Rule{}
 		for _, c := range i.children {
-			goes[c.Ref()] = c.loses == nil
-		}
-		for _, other := range w.Others {
-			if other.Accounts == "" {
+			ref := c.Ref()
+			if goes[ref] = c.loses == nil; c.loses != nil {
 				continue
 			}
-			of := rule.Item{ID: i.ID(), Bound: map[string]string{"uid": i.ID()}}
-			switch why, err := keptBy(ctx, src, other.Rule, of, i.Ref(), goes); {
-			case err != nil:
-				return err
-			case why != "":
-				i.kept = "the account that would be deleted with it stays, because " + why
+			if asked[ref] = w.rulesAbout(ref, c.unless); len(asked[ref]) > 0 {
+				refs = append(refs, ref)
 			}
 		}
-		for _, c := range i.children {
-			in := c.Ref().Collection
-			asked := []rule.Rule{{CollectionGroup: path.Base(in), Unless: c.unless}}
-			for _, other := range w.Others {
-				if other.OfDocuments() && rule.Same(other.At(), in) {
-					asked = append(asked, other.Rule)
-				}
-			}
-			for _, r := range asked {
-				if c.loses != nil || len(r.Unless) == 0 {
+		var all []*Question
+		what := map[*Question]string{}
+		ask := func(kept string, r rule.Rule, of rule.Item, ref documents.Ref) {
+			r.Gone = nil
+			for _, u := range r.Related() {
+				q, ok := Ask(src, u, of, ref)
+				if !ok {
+					i.kept = kept + u.Nameless()
 					continue
 				}
-				why, err := keeps(ctx, src, r, c.Ref(), goes)
-				if err != nil {
-					return err
+				all, what[q] = append(all, q), kept
+			}
+		}
+		for _, other := range w.Others {
+			if other.Accounts != "" {
+				of := rule.Item{ID: i.ID(), Bound: map[string]string{"uid": i.ID()}}
+				ask("the account that would be deleted with it stays, because ", other.Rule, of, i.Ref())
+			}
+		}
+		there, err := src.Get(ctx, refs)
+		if err != nil {
+			return err
+		}
+		for _, ref := range refs {
+			d, exists := there[ref]
+			kept := "a document of " + ref.Collection + " that would be deleted along stays, because "
+			for _, r := range asked[ref] {
+				of, mine := r.ItemOf(d)
+				if !exists || !mine {
+					continue
 				}
-				if why != "" {
-					i.kept = "a document of " + in + " that would be deleted along stays, because " + why
+				for _, e := range r.Exceptions() {
+					if e.Holds(of.Lookup) != criteria.Unmet {
+						i.kept = kept + e.Words()
+					}
 				}
+				ask(kept, r, of, ref)
+			}
+		}
+		if err := Answer(ctx, src, all, goes); err != nil {
+			return err
+		}
+		for _, q := range all {
+			if q.Found {
+				i.kept = what[q] + q.Of.Exists()
 			}
 		}
 	}
 	return nil
 }
 
-// keeps returns why the unless of a rule keeps a document, "" if it does not.
-func keeps(ctx context.Context, src cleanup.Source, r rule.Rule, ref documents.Ref, goes map[documents.Ref]bool) (string, error) {
-	found, err := src.Get(ctx, []documents.Ref{ref})
-	d, there := found[ref]
-	i, mine := r.ItemOf(d)
-	if err != nil || !there || !mine {
-		return "", err
+// rulesAbout returns the rules whose unless is asked about a document that is deleted with an item, besides that of its relation.
+func (w With) rulesAbout(ref documents.Ref, unless []rule.Relation) (all []rule.Rule) {
+	if len(unless) > 0 {
+		all = append(all, rule.Rule{CollectionGroup: path.Base(ref.Collection), Unless: unless})
 	}
-	for _, e := range r.Exceptions() {
-		if e.Holds(i.Lookup) != criteria.Unmet {
-			return e.Words(), nil
+	for _, other := range w.Others {
+		if other.OfDocuments() && len(other.Unless) > 0 && rule.Same(other.At(), ref.Collection) {
+			all = append(all, other.Rule)
 		}
 	}
-	return keptBy(ctx, src, r, i, ref, goes)
-}
-
-// keptBy returns what keeps an item by the relations of a rule's unless, "" if nothing does.
-func keptBy(ctx context.Context, src cleanup.Source, r rule.Rule, i rule.Item, ref documents.Ref, goes map[documents.Ref]bool) (
-	string, error,
-) {
-	r.Gone = nil
-	for _, u := range r.Related() {
-		named, exists, err := related(ctx, src, u, i, ref, goes)
-		switch {
-		case err != nil:
-			return "", err
-		case !named:
-			return u.Nameless(), nil
-		case exists:
-			return u.Exists(), nil
-		}
-	}
-	return "", nil
-}
-
-// related reports whether something is related to a document that stays; named is false if nobody could tell.
-func related(
-	ctx context.Context, src cleanup.Source, u rule.Relation, i rule.Item, ref documents.Ref, goes map[documents.Ref]bool,
-) (named, exists bool, err error) {
-	switch {
-	case u.Document != "":
-		refs, ok := i.Fill(u.Document)
-		found, err := src.Get(ctx, refs)
-		for ref := range found {
-			exists = exists || !goes[ref]
-		}
-		return ok, exists, err
-	case u.Account != "":
-		uid, ok := i.UID(u.Account)
-		if !ok {
-			return false, false, nil
-		}
-		found, err := src.Accounts(ctx, []string{uid})
-		return true, found[uid], err
-	}
-	queries, ok := u.Queries(ref, src.Reference, src.Run().Now)
-	for _, q := range queries {
-		q.ReadOnly = true
-		some, err := src.First(ctx, q, "", len(goes)+1)
-		if err != nil {
-			return false, false, err
-		}
-		for _, d := range some {
-			exists = exists || !goes[d.Ref()]
-		}
-	}
-	return ok, exists, nil
+	return all
 }

@@ -6,142 +6,277 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
-// referrers are the documents that refer to something by a field.
+// thing is a document, a file or a folder, and how documents of a place refer to it.
+type thing struct {
+	in     rule.Place
+	fields []string                      // by which they do, as the rule writes them
+	exact  []any                         // what is asked for with the commit: how most applications write it
+	keys   []string                      // in mentions
+	refers func(documents.Document) bool // whether one does
+}
+
+// referrers are the documents that refer to a thing.
 type referrers struct {
-	refs []documents.Ref
-	many bool // and perhaps more
+	stay  bool            // one that stays does, or nobody can tell
+	going []documents.Ref // those that the commit deletes
 }
 
-// stay reports whether one of them stays.
-func (r referrers) stay(goes map[documents.Ref]bool) bool {
-	return r.many || slices.ContainsFunc(r.refs, func(ref documents.Ref) bool { return !goes[ref] })
+// mentions are what documents mean by the fields of a place, in whatever spelling and shape, and which documents these are. It is
+// read once a run: no query finds what has something before it, or is in a map.
+type mentions struct {
+	mu   sync.Mutex
+	run  string
+	of   map[rule.Place]map[string][]documents.Ref
+	left int // how many more there is room for
 }
 
-// asking is how documents of a place are asked which of them refer to something by a field.
-type asking struct {
-	rule.Place
-	field      string // as a rule writes it
-	exact      []any  // values that refer to it
-	beginnings []string
-	refers     func(documents.Document) bool // of what is found: whether it does
-}
+const (
+	bytesOfMention = 150 // is about what one needs; a quarter of the process's memory is for all of them
+	mostReferrers  = 100 // is how many documents are looked at that a query finds
+	readAtOnce     = 30  // of those that were read before
+	anything       = ""  // is in place of the names that a text may mean if there are more than anybody can tell
+)
 
-// mostReferrers is how many documents are looked at that refer to the same.
-const mostReferrers = 100
-
-// referring asks which documents refer to something: one query. No query finds what is in maps of a list by a part of the map.
-func referring(ctx context.Context, src cleanup.Source, a asking) (r referrers, err error) {
-	field, _, isList := strings.Cut(a.field, "[]")
-	q := a.Query(field)
-	q.ReadOnly = true
-	exact := slices.DeleteFunc(a.exact, func(v any) bool { return !documents.Queryable(v) })
-	exact = exact[:min(len(exact), criteria.MaxAlternatives)]
-	between := func(first, last any) {
-		if documents.Queryable(first) && documents.Queryable(last) {
-			q.Any = append(q.Any, []documents.Filter{{Field: field, Op: ">=", Value: first}, {Field: field, Op: "<=", Value: last}})
+// referring returns who refers to a thing, of the documents that there are.
+func (w With) referring(ctx context.Context, src cleanup.Source, t thing, goes map[documents.Ref]bool) (r referrers, err error) {
+	refs, all, err := t.found(ctx, src)
+	if err != nil || !all {
+		return referrers{stay: true}, err
+	}
+	read, all, err := w.mentioning(ctx, src, t)
+	if err != nil || !all {
+		return referrers{stay: true}, err
+	}
+	stays := func(ref documents.Ref) bool { return !goes[ref] }
+	for some := range slices.Chunk(slices.Concat(refs, read), readAtOnce) {
+		there, err := src.Get(ctx, some)
+		if err != nil {
+			return r, err
+		}
+		w.mentions.forget(t, some, there)
+		for ref, d := range there {
+			if t.refers(d) {
+				r.going = append(r.going, ref)
+			}
+		}
+		if slices.ContainsFunc(r.going, stays) {
+			return referrers{stay: true}, nil
 		}
 	}
-	switch {
-	case len(a.beginnings) == 0 || isList:
-		one := documents.Filter{Field: field, Op: "in", Value: exact}
-		of := documents.Filter{Field: field, Op: "array-contains-any", Value: exact}
+	return r, nil
+}
+
+// found asks which documents refer to a thing as most applications write it: with the commit, so that none is overlooked that was
+// written since the others were read. all is false if there may be more.
+func (t thing) found(ctx context.Context, src cleanup.Source) (refs []documents.Ref, all bool, err error) {
+	exact := slices.DeleteFunc(t.exact, func(v any) bool { return !documents.Queryable(v) })
+	for _, field := range t.fields {
+		name, of, isList := strings.Cut(field, "[]")
+		if of != "" || strings.HasSuffix(name, ".*") || len(exact) == 0 {
+			continue // no query finds it there
+		}
+		q := t.in.Query(documents.NameOnly...)
+		q.ReadOnly = true
+		one := documents.Filter{Field: name, Op: "in", Value: exact[:min(len(exact), criteria.MaxAlternatives/2)]}
+		list := one
+		list.Op = "array-contains-any"
 		switch {
-		case a.Group == "" && len(exact)*2 <= criteria.MaxAlternatives: // in one document a list, in another one value
-			q.Any = [][]documents.Filter{{one}, {of}}
+		case t.in.Group == "": // in one document a list, in another one value
+			q.Any = [][]documents.Filter{{one}, {list}}
 		case isList:
-			q.Where = []documents.Filter{of}
+			q.Where = []documents.Filter{list}
 		default:
 			q.Where = []documents.Filter{one}
 		}
-	default:
-		q.OrderBy = []string{field}
-		for _, text := range a.beginnings {
-			between(text, text+"\uffff")
+		found, err := src.First(ctx, q, "", mostReferrers)
+		switch {
+		case errors.Is(err, documents.ErrTooMuch), err == nil && len(found) == mostReferrers:
+			return nil, false, nil
+		case err != nil:
+			return nil, false, err
 		}
-		for _, value := range exact {
-			text, _ := value.(string)
-			if !slices.ContainsFunc(a.beginnings, func(beginning string) bool { return strings.HasPrefix(text, beginning) }) {
-				between(value, value)
+		for _, d := range found {
+			refs = append(refs, d.Ref())
+		}
+	}
+	return refs, true, nil
+}
+
+// mentioning returns the documents that mean a thing, of those that the run has read. all is false if there was no room for them.
+func (w With) mentioning(ctx context.Context, src cleanup.Source, t thing) (refs []documents.Ref, all bool, err error) {
+	m := w.mentions
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if run := src.Run().ID; m.run != run {
+		m.run, m.of, m.left = run, map[rule.Place]map[string][]documents.Ref{}, int(config.MemoryLimit()/4/bytesOfMention)
+	}
+	if m.of[t.in] == nil {
+		if m.of[t.in], err = w.readMentions(ctx, src, t.in); err != nil {
+			return nil, false, err
+		}
+	}
+	for _, key := range append(t.keys, anything) {
+		refs = append(refs, m.of[t.in][key]...)
+	}
+	return refs, m.left > 0, nil
+}
+
+// readMentions reads what documents of a place mean, as far as there is room.
+func (w With) readMentions(ctx context.Context, src cleanup.Source, in rule.Place) (map[string][]documents.Ref, error) {
+	var fields []string
+	for _, a := range w.Along() {
+		if a.In == in {
+			fields = append(append(fields, w.FieldHoles(a.Document)...), a.Field)
+		}
+	}
+	by := map[string][]documents.Ref{}
+	for page, err := range src.Pages(ctx, in.Query(rule.Selected(fields...)...)) {
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page.Documents {
+			for key := range w.meant(in, d.Data) {
+				by[key] = append(by[key], d.Ref())
+				w.mentions.left--
+			}
+			if w.mentions.left <= 0 {
+				return by, nil
 			}
 		}
 	}
-	if len(exact)+len(q.Any) == 0 {
-		return referrers{many: true}, nil // no query can ask
-	}
-	found, err := src.First(ctx, q, "", mostReferrers)
-	if r.many = len(found) == mostReferrers || errors.Is(err, documents.ErrTooMuch); r.many {
-		return r, nil
-	}
-	for _, d := range found {
-		if a.refers == nil || a.refers(d) {
-			r.refs = append(r.refs, d.Ref())
-		}
-	}
-	return r, err
+	return by, nil
 }
 
-// referrersOf returns the documents of a place that refer, as an item of it does, to the document to which a path leads. claimed
-// is false if the path alone says that it belongs to the item.
-func (w With) referrersOf(
-	ctx context.Context, src cleanup.Source, in rule.Place, path string, of rule.Item, to documents.Ref,
-) (r referrers, claimed bool, err error) {
+// forget leaves out documents that are there no more.
+func (m *mentions) forget(t thing, read []documents.Ref, there map[documents.Ref]documents.Document) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, key := range t.keys {
+		m.of[t.in][key] = slices.DeleteFunc(m.of[t.in][key], func(ref documents.Ref) bool {
+			_, exists := there[ref]
+			return !exists && slices.Contains(read, ref)
+		})
+	}
+}
+
+// meant returns what fields of a document of a place may mean: files by their spelling, the folders of these, and documents.
+func (w With) meant(in rule.Place, data map[string]any) map[string]bool {
+	all := map[string]bool{}
+	leaves(data, func(value any) {
+		for _, key := range keysOf(value) {
+			all[key] = true
+		}
+		text, isText := value.(string)
+		if !isText || in != w.Place() {
+			return
+		}
+		for _, a := range w.named() {
+			folder := pattern.Folder(a.Objects)
+			names, sure := objects.Mentioned(text, cmp.Or(folder, "/"))
+			if folder == "" {
+				names = append(names, objects.Spelling(strings.Trim(text, " /")))
+			}
+			if !sure {
+				all[anything] = true
+			}
+			for _, name := range names {
+				all[name] = true
+				for i := range len(name) {
+					if name[i] == '/' {
+						all[name[:i+1]] = true
+					}
+				}
+			}
+		}
+	})
+	return all
+}
+
+// leaves calls f with each value in a value that is neither a list nor a map, and with each key of a map.
+func leaves(value any, f func(any)) {
+	switch v := value.(type) {
+	case []any:
+		for _, one := range v {
+			leaves(one, f)
+		}
+	case map[string]any:
+		for key, one := range v {
+			f(key)
+			leaves(one, f)
+		}
+	default:
+		f(v)
+	}
+}
+
+// keysOf returns the documents that a value may mean: by their path where it is a reference or a path, and else by an id, which may
+// be among others or at the end of a URL.
+func keysOf(value any) (keys []string) {
+	const id = "id " // no path begins so, and no spelling of a name
+	if ref, ok := documents.RefIn(value); ok {
+		return []string{"at " + ref.Path()}
+	}
+	switch v := value.(type) {
+	case int64:
+		return []string{id + strconv.FormatInt(v, 10)}
+	case float64:
+		return []string{id + strconv.FormatFloat(v, 'f', -1, 64)}
+	case string:
+		for _, part := range append(strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune(" \t\r\n,;|", r) }), v) {
+			part, _, _ = strings.Cut(strings.TrimSpace(part), "?")
+			part, _, _ = strings.Cut(strings.Trim(part, "/"), "#")
+			keys = append(keys, id+part[strings.LastIndexByte(part, '/')+1:])
+		}
+	}
+	return keys
+}
+
+// claimed returns the document to which a path leads, which others of a place may refer to as an item does; nil if the path alone
+// says that it belongs to the item.
+func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.Item, to documents.Ref) *thing {
 	for _, hole := range criteria.Holes(path) {
 		if _, own := of.Own(hole); own {
 			continue
 		}
-		a := asking{Place: in, field: hole}
+		name, _, _ := strings.Cut(strings.TrimSuffix(hole, ".*"), "[]")
+		value, _ := of.Field(name)
+		t := &thing{in: in, fields: []string{hole}, keys: []string{"at " + to.Path()}}
 		if strings.HasSuffix(path, "/{"+hole+"}") {
-			a.exact = rule.NamesOf(to, false, src.Reference)
+			t.exact, t.keys = rule.NamesOf(to, false, src.Reference), append(t.keys, keysOf(to.ID)...)
 		} else {
-			value, _ := of.Field(strings.TrimSuffix(hole, "[]"))
-			list, isList := value.([]any)
-			if a.exact = list; !isList {
-				a.exact = []any{value}
+			leaves(value, func(one any) { t.exact, t.keys = append(t.exact, one), append(t.keys, keysOf(one)...) })
+		}
+		t.refers = func(d documents.Document) bool {
+			other, _ := w.ItemOf(d)
+			if in != w.Place() {
+				other = inner(d, of)
 			}
-		}
-		if m, isMap := strings.CutSuffix(hole, ".*"); isMap {
-			return w.havingKey(ctx, src, in, m, to.ID)
-		}
-		if in == w.Place() && len(w.Fields(rule.Relation{Document: path})) == 1 {
-			a.refers = func(d documents.Document) bool {
-				item, _ := w.ItemOf(d)
-				refs, ok := item.Fill(path)
-				return !ok || slices.Contains(refs, to)
+			if refs, ok := other.Fill(path); ok {
+				return slices.Contains(refs, to)
 			}
+			means := false // what leads nowhere may mean it all the same
+			leaves(d.Value(name), func(one any) {
+				means = means || slices.ContainsFunc(keysOf(one), func(key string) bool { return slices.Contains(t.keys, key) })
+			})
+			return means
 		}
-		r, err := referring(ctx, src, a)
-		return r, true, err
+		return t
 	}
-	return r, false, nil
-}
-
-// havingKey returns the documents that have a key in a map.
-func (w With) havingKey(
-	ctx context.Context, src cleanup.Source, in rule.Place, field, key string,
-) (r referrers, claimed bool, err error) {
-	if strings.ContainsAny(key, ".~*/[]`") || in.Group != "" {
-		return referrers{many: true}, true, nil // no query can ask
-	}
-	q := in.Query(documents.NameOnly...)
-	q.OrderBy, q.From, q.ReadOnly = []string{field + "." + key}, []any{nil}, true
-	found, err := src.First(ctx, q, "", mostReferrers)
-	for _, d := range found {
-		r.refs = append(r.refs, d.Ref())
-	}
-	r.many = len(found) == mostReferrers
-	return r, true, err
+	return nil
 }
 
 // keptUsed is the reason to keep what is deleted with it because somebody else refers to it.
@@ -164,14 +299,25 @@ func going(due []*item) map[documents.Ref]bool {
 
 // leaveShared takes out of what is deleted with items the documents to which others refer that stay, with what belongs to these.
 // One that a later commit deletes deletes what this one leaves.
-func (w With) leaveShared(due []*item) {
-	for again := true; again; {
+func (w With) leaveShared(ctx context.Context, src cleanup.Source, due []*item) (err error) {
+	goes := going(due)
+	for _, i := range due {
+		for n := range i.children {
+			c := &i.children[n]
+			if c.claim == nil {
+				continue
+			}
+			if c.referrers, err = w.referring(ctx, src, *c.claim, goes); err != nil {
+				return err
+			}
+		}
+	}
+	for again := true; again; goes = going(due) {
 		again = false
-		goes := going(due)
 		for _, i := range due {
 			stays := map[documents.Ref]bool{}
 			for _, c := range slices.Backward(i.children) { // those that lead to others come after them
-				if c.claimed && c.referrers.stay(goes) {
+				if c.stay || slices.ContainsFunc(c.going, func(ref documents.Ref) bool { return !goes[ref] }) {
 					i.shared = append(i.shared, c.Ref())
 					stays[c.Ref()] = true
 				}
@@ -182,130 +328,13 @@ func (w With) leaveShared(due []*item) {
 			again = again || len(i.children) < n
 		}
 	}
+	return nil
 }
 
 // file is what a text of an item refers to: files that are deleted with it, and why something of it stays.
 type file struct {
 	names []string
 	kept  string
-}
-
-// mentions are the files to which documents of a rule's collection refer by its fields, in whatever shape and spelling, by their
-// spelling, and the folders of these. It is read once a run, where no query can ask who else refers to a file.
-type mentions struct {
-	mu    sync.Mutex
-	run   string
-	by    map[string][]documents.Ref
-	full  bool            // and more than there is room for
-	shape map[string]bool // fields of which some document has another shape than the rule says
-}
-
-// bytesOfMention is about what one needs; a quarter of the process's memory is for all of them.
-const bytesOfMention = 150
-
-// begin forgets what an earlier run has read. The lock is held.
-func (m *mentions) begin(run string) *mentions {
-	if m.run != run {
-		m.run, m.by, m.full, m.shape = run, nil, false, map[string]bool{}
-	}
-	return m
-}
-
-// readMentions reads them, unless that was done.
-func (w With) readMentions(ctx context.Context, src cleanup.Source) error {
-	m := w.mentions.begin(src.Run().ID)
-	if m.by != nil {
-		return nil
-	}
-	m.by = map[string][]documents.Ref{}
-	q := w.Place().Query()
-	for _, a := range w.named() {
-		q.Select = append(q.Select, rule.Selected(a.Field)...)
-	}
-	for page, err := range src.Pages(ctx, q) {
-		if err != nil {
-			m.by = nil
-			return err
-		}
-		for _, d := range page.Documents {
-			for name := range w.mentioned(d) {
-				m.by[name] = append(m.by[name], d.Ref())
-				m.full = m.full || int64(len(m.by)) > config.MemoryLimit()/4/bytesOfMention
-			}
-			if m.full {
-				return nil
-			}
-		}
-	}
-	return nil
-}
-
-// anything is in place of the names that a text may mean if there are more than anybody can tell.
-const anything = ""
-
-// mentioned returns what a document refers to, by spelling: files, and the folders of these.
-func (w With) mentioned(d documents.Document) map[string]bool {
-	all := map[string]bool{}
-	for _, a := range w.named() {
-		folder := pattern.Folder(a.Objects)
-		field, _, _ := strings.Cut(a.Field, ".")
-		for _, text := range textsIn(valuesAt(d.Data, []string{strings.TrimSuffix(field, "[]")})) {
-			names, sure := objects.Mentioned(text, cmp.Or(folder, "/"))
-			if folder == "" {
-				names = append(names, objects.Spelling(strings.Trim(text, " /")))
-			}
-			all[anything] = all[anything] || !sure
-			for _, name := range names {
-				all[name] = true
-				for i := range len(name) {
-					if name[i] == '/' {
-						all[name[:i+1]] = true
-					}
-				}
-			}
-		}
-	}
-	if !all[anything] {
-		delete(all, anything)
-	}
-	return all
-}
-
-// textsIn returns all texts in a value.
-func textsIn(value any) (all []string) {
-	switch v := value.(type) {
-	case string:
-		return []string{v}
-	case []any:
-		for _, one := range v {
-			all = append(all, textsIn(one)...)
-		}
-	case map[string]any:
-		for _, one := range v {
-			all = append(all, textsIn(one)...)
-		}
-	}
-	return all
-}
-
-// mentioning returns the documents that refer to a file, or to one in a folder, of those that there still are.
-func (w With) mentioning(ctx context.Context, src cleanup.Source, name string, goes map[documents.Ref]bool) (
-	r referrers, err error,
-) {
-	w.mentions.mu.Lock()
-	defer w.mentions.mu.Unlock()
-	if err := w.readMentions(ctx, src); err != nil || w.mentions.full {
-		return referrers{many: true}, err
-	}
-	name = objects.Spelling(name)
-	refs := slices.Concat(w.mentions.by[name], w.mentions.by[anything])
-	refs = slices.DeleteFunc(refs, func(ref documents.Ref) bool { return goes[ref] })
-	if len(refs) > mostReferrers {
-		return referrers{many: true}, nil
-	}
-	there, err := src.Get(ctx, refs)
-	r.refs = slices.Collect(maps.Keys(there))
-	return r, err
 }
 
 // named returns the relations by which fields refer to files.
@@ -318,165 +347,101 @@ func (w With) named() (all []rule.Relation) {
 	return all
 }
 
-// otherwise reports whether some document has a field in another shape than the rule says: a list instead of a text, or a text
-// instead of a list. Of many collections, no index tells.
-func (w With) otherwise(ctx context.Context, src cleanup.Source, field string) (bool, error) {
-	name, isList := strings.CutSuffix(field, "[]")
-	if w.IsGroup() {
-		return false, nil
-	}
-	w.mentions.mu.Lock()
-	defer w.mentions.mu.Unlock()
-	m := w.mentions.begin(src.Run().ID)
-	if other, known := m.shape[field]; known {
-		return other, nil
-	}
-	q := w.Place().Query(name)
-	q.OrderBy, q.From, q.ReadOnly = []string{name}, []any{[]any{}}, true
-	if isList {
-		q.From = []any{""}
-	}
-	found, err := src.First(ctx, q, "", 1)
-	other := false
-	for _, d := range found {
-		_, hasText := valuesAt(d.Data, strings.Split(name, "."))[0].(string)
-		other = !isList || hasText
-	}
-	m.shape[field] = other
-	return other, err
-}
-
-// gatherFiles looks up which files the fields of items refer to, and who else refers to them: one query for each.
+// gatherFiles looks up which files the fields of items refer to, and who else refers to them.
 func (w With) gatherFiles(ctx context.Context, src cleanup.Source, due []*item) error {
 	goes := going(due)
 	for _, i := range due {
-		if !i.whole || i.kept != "" {
+		if !i.whole || i.kept != "" || w.Strict {
 			continue
 		}
+		i.files = map[string]map[string]file{}
 		for _, a := range w.With {
-			var used bool
-			var err error
 			switch {
-			case a.Objects == "" || w.Strict:
-			case a.Field == "":
-				if len(w.named()) > 0 {
-					used, err = w.usedFile(ctx, src, w.texts(src, a, *i), "", objects.Object{Name: folderOf(a, *i)}, goes)
+			case a.Objects != "" && a.Field != "":
+				if err := w.gatherNamed(ctx, src, a, i, goes); err != nil {
+					return err
 				}
-			default:
-				err = w.gatherNamed(ctx, src, a, i, goes)
-			}
-			if i.used = i.used || used; err != nil {
-				return err
+			case a.Objects != "" && len(w.named()) > 0:
+				used, err := w.used(ctx, src, objects.Object{Name: folderOf(a, *i)}, nil, goes)
+				if i.used = i.used || used; err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
 }
+
+// textsAtOnce is how many texts are looked up side by side.
+const textsAtOnce = 16
 
 // gatherNamed is gatherFiles for one field of one item.
 func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relation, i *item, goes map[documents.Ref]bool) error {
-	texts := w.texts(src, a, *i)
-	var asked []string
-	files := map[string]file{}
+	cfg := src.Run().Config
+	texts := objects.Texts{Bucket: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage, Folder: folderOf(a, *i)}
+	var all []string
 	for _, value := range valuesAt(i.Data, strings.Split(a.Field, ".")) {
-		text, isText := value.(string)
-		if _, known := files[text]; !isText || known || len(files) == maxNamed {
-			continue
-		}
-		var some []string
-		_, ok := texts.Objects(text, func(name string) bool {
-			some = append(some, name)
-			return false
-		})
-		if files[text] = (file{}); !ok {
-			files[text] = file{kept: a.Field + " holds a text that may refer to more files than anybody can tell"}
-		} else {
-			asked = append(asked, some...)
+		if text, isText := value.(string); isText && len(all) < maxNamed && !slices.Contains(all, text) {
+			all = append(all, text)
 		}
 	}
-	slices.Sort(asked)
-	there, err := src.Objects(ctx, slices.Compact(asked))
-	if err != nil {
+	there := make([]map[string]objects.Object, len(all))
+	files := make([]file, len(all))
+	errs := flow.Many(textsAtOnce, len(all), func(n int) (err error) {
+		there[n] = map[string]objects.Object{}
+		names, ok := texts.Objects(all[n], func(name string) bool {
+			found, failed := src.Objects(ctx, []string{name})
+			maps.Copy(there[n], found)
+			err = cmp.Or(err, failed)
+			return len(found) > 0
+		})
+		if files[n].names = names; !ok {
+			files[n].kept = a.Field + " may refer to more files than anybody can tell"
+		}
+		return err
+	})
+	if err := cmp.Or(errs...); err != nil {
 		return err
 	}
-	if i.files == nil {
-		i.files = map[string]map[string]file{}
-	}
-	i.files[a.Key] = files
-	for text, f := range files {
-		if f.kept != "" {
-			continue
-		}
-		names, ok := texts.Objects(text, func(name string) bool { return there[name].Name != "" })
-		if !ok {
-			f.kept = a.Field + " may refer to several files"
-		}
+	i.files[a.Key] = map[string]file{}
+	for n, f := range files {
+		names := f.names
+		f.names = nil
 		for _, name := range names {
-			used, err := w.usedFile(ctx, src, texts, text, there[name], goes)
-			if err != nil {
-				return err
+			exact := []any{all[n]}
+			for _, one := range texts.References(there[n][name]) {
+				exact = append(exact, one)
 			}
-			if used {
+			used, err := w.used(ctx, src, there[n][name], exact, goes)
+			switch {
+			case err != nil:
+				return err
+			case used:
 				f.kept = w.keptUsed()
-			} else {
+			default:
 				f.names = append(f.names, name)
 			}
 		}
-		files[text] = f
+		i.files[a.Key][all[n]] = f
 	}
 	return nil
 }
 
-// usedFile reports whether a document of an item's collection stays that refers to a file by any field that with names.
-func (w With) usedFile(ctx context.Context, src cleanup.Source, texts objects.Texts, text string,
-	o objects.Object, goes map[documents.Ref]bool,
+// used reports whether a document of an item's collection stays that refers to a file, or to one in a folder, by any field by which
+// with finds files. exact is how most applications refer to it.
+func (w With) used(
+	ctx context.Context, src cleanup.Source, o objects.Object, exact []any, goes map[documents.Ref]bool,
 ) (bool, error) {
-	exact, beginnings := texts.References(o)
-	inFolder := strings.HasSuffix(o.Name, "/")
-	if inFolder {
-		exact, beginnings = nil, append(exact, beginnings...)
+	t := thing{in: w.Place(), exact: exact, keys: []string{objects.Spelling(o.Name)}}
+	for _, a := range w.named() {
+		t.fields = append(t.fields, a.Field)
 	}
-	for _, b := range w.named() {
-		asks := asking{Place: w.Place(), field: b.Field, beginnings: beginnings}
-		asks.refers = func(d documents.Document) bool {
-			other, _ := d.Value(b.Field).(string)
-			names, all := objects.Mentioned(other, texts.Folder)
-			return other == text || other == "" || !all || slices.ContainsFunc(names, func(name string) bool {
-				return name == objects.Spelling(o.Name) || inFolder && strings.HasPrefix(name, objects.Spelling(o.Name))
-			})
-		}
-		if text != "" {
-			asks.exact = []any{text}
-		}
-		for _, one := range exact {
-			asks.exact = append(asks.exact, one)
-		}
-		// No query finds what is in maps of a list by a part of the map, nor an element of a list by its beginning.
-		scan := strings.Contains(b.Field, "[].") || inFolder && strings.HasSuffix(b.Field, "[]")
-		if !scan {
-			var err error
-			if scan, err = w.otherwise(ctx, src, b.Field); err != nil {
-				return false, err
-			}
-		}
-		var r referrers
-		var err error
-		if scan {
-			r, err = w.mentioning(ctx, src, o.Name, goes)
-		} else {
-			r, err = referring(ctx, src, asks)
-		}
-		if err != nil || r.stay(goes) {
-			return true, err
-		}
+	t.refers = func(d documents.Document) bool {
+		meant := w.meant(t.in, d.Data)
+		return meant[t.keys[0]] || meant[anything]
 	}
-	return false, nil
-}
-
-// texts says what texts are like that refer to an item's files.
-func (w With) texts(src cleanup.Source, a rule.Relation, i item) objects.Texts {
-	cfg := src.Run().Config
-	return objects.Texts{Bucket: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage, Folder: folderOf(a, i)}
+	r, err := w.referring(ctx, src, t, goes)
+	return r.stay, err
 }
 
 // folderOf returns the folder of an item's files.

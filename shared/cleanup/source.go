@@ -25,6 +25,9 @@ type Source interface {
 	// Below returns the first documents below one, without fields: however deep, be there documents between or not. No transaction
 	// holds them still.
 	Below(ctx context.Context, document documents.Ref, limit int) ([]documents.Document, error)
+	// Listed returns the documents of a collection, and the paths in it where there is none, but others are below. No transaction
+	// holds them still.
+	Listed(ctx context.Context, collection string) ([]documents.Ref, error)
 	// Pages are all documents that a query matches. No transaction holds them still.
 	Pages(ctx context.Context, q documents.Query) iter.Seq2[documents.Page, error]
 	// Objects returns those of some objects that there are. No transaction holds them still.

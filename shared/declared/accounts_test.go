@@ -338,7 +338,7 @@ func TestPlanOfAccounts(t *testing.T) {
 		called = true
 		return nil
 	}
-	rep, err := f.Plan(t.Context(), engine.PlanOptions{Now: now})
+	rep, err := f.Plan(t.Context(), engine.Options{Now: now})
 	if err != nil || !called {
 		t.Fatalf("%v; watched: %t", err, called)
 	}

@@ -160,6 +160,7 @@ type item struct {
 	exists   string   // why something that exists keeps it
 	missing  []string // what does not exist, and must not
 	nameless string   // why nobody can tell whether something does
+	odd      string   // likewise, because of what was found
 }
 
 // judge decides about a document by its own fields, by what is related to it and by the mark of its warning.
@@ -173,6 +174,8 @@ func (c documentsOf) judge(i item, run cleanup.Run) cleanup.Decision {
 		d = cleanup.Invalid(i.nameless)
 	case i.exists != "":
 		d = cleanup.Keep(i.exists)
+	case i.odd != "":
+		d = cleanup.Invalid(i.odd)
 	default:
 		d.Reason = strings.TrimPrefix(strings.Join(append([]string{d.Reason}, i.missing...), ", "), ", ")
 	}

@@ -1,80 +1,69 @@
 package declared
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"path"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
+	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/rule"
 )
-
-// question asks whether something is related to an item.
-type question struct {
-	item    int
-	of      rule.Relation
-	refs    []documents.Ref
-	uid     string
-	queries []documents.Query
-	found   atomic.Bool     // its queries are asked side by side
-	there   []documents.Ref // of refs
-}
-
-// questionsAtOnce is how many queries are asked side by side.
-const questionsAtOnce = 20
 
 // load looks for what is related to the documents that are due by their own fields.
 func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]item, error) {
 	items := make([]item, len(subjects))
-	var all []*question
+	var all []*cascade.Question
 	for i, s := range subjects {
 		items[i].Subject = s
 		if !s.Found && !c.missing || s.Found && c.judgeFields(s.Document, src.Run()).Kind == "" {
 			continue
 		}
 		for _, related := range c.Related() {
-			q, ok := c.questionOf(related, s.Document, src)
+			item, _ := c.ItemOf(s.Document)
+			q, ok := cascade.Ask(src, related, item, s.Ref())
 			if !ok {
 				items[i].nameless = related.Nameless()
 				continue
 			}
-			q.item = i
+			q.Item = i
 			all = append(all, q)
 		}
 	}
-	if err := answer(ctx, src, all); err != nil {
+	if err := cascade.Answer(ctx, src, all, nil); err != nil {
 		return nil, err
 	}
 	for _, q := range all {
-		if q.found.Load() {
-			items[q.item].exists = q.of.Exists()
-		} else if c.isGone(q.of) {
-			items[q.item].missing = append(items[q.item].missing, q.missing()...)
+		i := &items[q.Item]
+		switch {
+		case q.Odd != "":
+			i.odd = q.Odd
+		case q.Found:
+			i.exists = q.Of.Exists()
+		case c.isGone(q.Of):
+			i.missing = append(i.missing, missing(q)...)
 		}
-		c.keepers.answered(q, c.isGone(q.of))
+		c.keepers.answered(q, c.isGone(q.Of))
 	}
 	c.keepers.loaded(items)
 	return items, nil
 }
 
 // missing returns what does not exist, in words.
-func (q *question) missing() (all []string) {
-	for _, ref := range q.refs {
+func missing(q *cascade.Question) (all []string) {
+	for _, ref := range q.Refs {
 		all = append(all, ref.String()+" does not exist")
 	}
 	switch {
-	case q.uid != "":
-		account := documents.Ref{Collection: "accounts", ID: q.uid}.String()
+	case q.UID != "":
+		account := documents.Ref{Collection: "accounts", ID: q.UID}.String()
 		return []string{"account " + strings.TrimPrefix(account, "accounts/") + " does not exist"}
-	case len(q.queries) > 0:
-		return []string{"no " + q.of.Noun() + " exists"}
+	case len(q.Queries) > 0:
+		return []string{"no " + q.Of.Noun() + " exists"}
 	}
 	return all
 }
@@ -82,68 +71,6 @@ func (q *question) missing() (all []string) {
 // isGone reports whether a relation is one whose absence makes items due.
 func (c documentsOf) isGone(r rule.Relation) bool {
 	return slices.ContainsFunc(c.Gone, func(g rule.Relation) bool { return g.Exists() == r.Exists() && g.Place() == r.Place() })
-}
-
-// questionOf returns what to ask for; ok is false if the item names nothing, or nothing that could be asked for.
-func (c documentsOf) questionOf(r rule.Relation, d documents.Document, src cleanup.Source) (q *question, ok bool) {
-	q = &question{of: r}
-	i, _ := c.ItemOf(d)
-	switch {
-	case r.Document != "":
-		q.refs, ok = i.Fill(r.Document)
-	case r.Account != "":
-		q.uid, ok = i.UID(r.Account)
-	default:
-		q.queries, ok = r.Queries(d.Ref(), src.Reference, src.Run().Now)
-	}
-	return q, ok
-}
-
-// answer answers all questions: documents first, then queries, and accounts last, which no transaction holds still.
-func answer(ctx context.Context, src cleanup.Source, all []*question) error {
-	var refs []documents.Ref
-	var uids []string
-	var asks []func() error
-	for _, q := range all {
-		refs = append(refs, q.refs...)
-		if q.uid != "" {
-			uids = append(uids, q.uid)
-		}
-		for _, query := range q.queries {
-			query.ReadOnly = true
-			asks = append(asks, func() error {
-				found, err := src.First(ctx, query, "", 1)
-				if len(found) > 0 {
-					q.found.Store(true)
-				}
-				return err
-			})
-		}
-	}
-	found, err := src.Get(ctx, refs)
-	if err != nil {
-		return err
-	}
-	for some := range slices.Chunk(asks, questionsAtOnce) {
-		if err := cmp.Or(flow.All(some...)...); err != nil {
-			return err
-		}
-	}
-	accounts, err := src.Accounts(ctx, uids)
-	if err != nil {
-		return err
-	}
-	for _, q := range all {
-		for _, ref := range q.refs {
-			if _, there := found[ref]; there {
-				q.there = append(q.there, ref)
-			}
-		}
-		if len(q.there) > 0 || accounts[q.uid] {
-			q.found.Store(true)
-		}
-	}
-	return nil
 }
 
 // keepers watches where related things are looked for while a run plans. A collection that was misspelt, moved or emptied keeps
@@ -168,21 +95,21 @@ type looked struct {
 }
 
 // answered says what a question found. Where its item names any document, that is in the collection that it names.
-func (k *keepers) answered(q *question, gone bool) {
-	in := look{Place: q.of.Place(), field: q.of.Field}
-	if q.of.Within != nil {
-		in.within = q.of.Within.Field
+func (k *keepers) answered(q *cascade.Question, gone bool) {
+	in := look{Place: q.Of.Place(), field: q.Of.Field}
+	if q.Of.Within != nil {
+		in.within = q.Of.Within.Field
 	}
-	if in.Place != (rule.Place{}) && !strings.HasPrefix(in.Collection, "{parent}") || q.uid != "" {
-		k.lookedUp(in, q.queries, q.found.Load(), gone)
+	if in.Place != (rule.Place{}) && !strings.HasPrefix(in.Collection, "{parent}") || q.UID != "" {
+		k.lookedUp(in, q.Queries, q.Found, gone)
 		return
 	}
-	for _, ref := range q.refs {
+	for _, ref := range q.Refs {
 		in.Collection, in.Group = path.Base(ref.Collection), ""
 		if in.Collection != ref.Collection {
 			in.Group = in.Collection
 		}
-		k.lookedUp(in, nil, slices.Contains(q.there, ref), gone)
+		k.lookedUp(in, nil, slices.Contains(q.There, ref), gone)
 	}
 }
 
@@ -191,7 +118,7 @@ func (k *keepers) loaded(items []item) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, i := range items {
-		if k.due != nil && i.exists == "" && i.nameless == "" { // a commit, or a preview of one, loads an item again
+		if k.due != nil && i.exists+i.nameless+i.odd == "" { // a commit, or a preview of one, loads an item again
 			k.due[i.Path] = true
 		}
 	}

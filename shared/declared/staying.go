@@ -92,6 +92,13 @@ func (s *staying) along(ctx context.Context, w rule.Relation, d documents.Docume
 		}
 		return paths, err
 	}
+	if w.Subcollection != "" { // below a document that there is not, too
+		found, err := s.Listed(ctx, d.Path+"/"+w.Subcollection, lookedBelowWith)
+		for _, ref := range found {
+			paths = append(paths, ref.Path())
+		}
+		return paths, err
+	}
 	repeats := path.Base(place) != place
 	q, ok := w.Query(d.Ref(), repeats, func(ref documents.Ref) any { return s.Ref(ref.Path()) })
 	if !ok {

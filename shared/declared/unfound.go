@@ -1,8 +1,10 @@
 package declared
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -91,13 +93,34 @@ func (l *lost) lacks(ctx context.Context, in rule.Place, w rule.Relation) (strin
 
 		return "", nil
 	}
-	if found, err := l.First(ctx, to.Query(documents.NameOnly...), "", 1); len(found) == 0 {
+	if empty, err := isEmpty(ctx, l.Reader, to); empty || err != nil {
+		below, failed := l.below(ctx, w)
+		if err = cmp.Or(err, failed); below {
+			return "", err
+		}
 		return "the collection " + to.Collection + " has no document", err
 	}
 	if lacks, err := lacking(ctx, l.Reader, to, nil, w.Field); lacks != "" || err != nil {
 		return fmt.Sprintf("no document of %s has %s", to.Collection, lacks), err
 	}
 	return "", nil
+}
+
+// below reports whether there are documents below a subcollection that has none itself.
+func (l *lost) below(ctx context.Context, w rule.Relation) (bool, error) {
+	for _, b := range w.With {
+		if b.Subcollection == "" || w.Subcollection == "" {
+			continue
+		}
+		found, err := l.First(ctx, b.Place().Query(documents.NameOnly...), "", lookedIn)
+		of := func(d documents.Document) bool {
+			return path.Base(path.Dir(path.Dir(d.Ref().Collection))) == w.Subcollection
+		}
+		if err != nil || slices.ContainsFunc(found, of) {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // lookedIn is in how many collections, or at how many documents of a group, a run looks for a field that nobody may have written.

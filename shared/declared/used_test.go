@@ -53,7 +53,7 @@ func TestManyFiles(t *testing.T) {
 	rep := f.Run(t, "")
 	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 1))
 	enginetest.Want(t, "files", list, f.Objects(t))
-	enginetest.Want(t, "kept", 1, rep.Kept["photos[] holds a text that may refer to more files than anybody can tell"])
+	enginetest.Want(t, "kept", 1, rep.Kept["photos[] may refer to more files than anybody can tell"])
 }
 
 // sharedFile runs a rule about a document that refers to a file, and another that stays and refers to what others is.

@@ -2,9 +2,11 @@ package documents
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/api/iterator"
 
 	"github.com/firesweep/firesweep/shared/documents/retry"
 	"github.com/firesweep/firesweep/shared/harmless"
@@ -49,4 +51,32 @@ func (r Reader) Collections(ctx context.Context, document Ref) (names []string, 
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// Listed returns the documents of a collection, and the paths in it where there is no document, but others are below: the first
+// ones, at most so many. It costs a read for each.
+func (r Reader) Listed(ctx context.Context, collection string, most int) (all []Ref, err error) {
+	in := r.c.firestore.Collection(collection)
+	if in == nil {
+		return nil, harmless.Errorf("list %s: it is not a collection's path", Shown(collection))
+	}
+	err = retry.Do(ctx, func(ctx context.Context) error {
+		listed := in.DocumentRefs(ctx)
+		listed.PageInfo().MaxSize = min(most, defaultPageSize)
+		for all = nil; len(all) < most; {
+			ref, err := listed.Next()
+			if errors.Is(err, iterator.Done) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			all = append(all, Ref{Collection: collection, ID: ref.ID})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, harmless.Errorf("list the documents of %s: %w", Shown(collection), err)
+	}
+	return all, nil
 }

@@ -35,7 +35,7 @@ var albums = cleanup.Rule[cleanup.Subject]{
 // beforeDeletes calls f with the name of each object right before the request to delete it is sent.
 func beforeDeletes(f *enginetest.Function, call func(object string)) {
 	var mu sync.Mutex
-	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		if r.Method == http.MethodDelete {
 			_, escaped, _ := strings.Cut(r.URL.EscapedPath(), "/o/")
 			name, err := url.PathUnescape(escaped)
@@ -140,5 +140,5 @@ func TestObjectsThatChangeBetweenRuns(t *testing.T) {
 	// A postId that is there and empty is not this post's id, and not absent either.
 	enginetest.Want(t, "kept", map[string]int{"a file that belongs to another post": 3, "a file that was uploaded again since": 1}, got.Kept)
 	enginetest.Want(t, "objects", []string{"p1/pending", "p1/relabelled", "p1/released", "p1/replaced"}, f.Objects(t))
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 }

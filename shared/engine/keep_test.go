@@ -124,7 +124,7 @@ func TestWhatLaterCommitsMeet(t *testing.T) {
 			got := f.Run(t, "")
 			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete crate": {Planned: 2, Done: 1}})
 			enginetest.Want(t, "kept", map[string]int{jobstate.KeptWithListed: 1}, got.Kept)
-			enginetest.Want(t, "crates", []string{"c1"}, ids(t, f, "crates"))
+			enginetest.Want(t, "crates", []string{"c1"}, f.IDs(t, "crates"))
 			if _, there := f.Everything(t)[listed]; !there {
 				t.Errorf("%s is gone", listed)
 			}

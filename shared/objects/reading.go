@@ -92,9 +92,8 @@ func (t Texts) names(text string) (names []string) {
 	return names
 }
 
-// References returns how documents refer to an object: texts, and beginnings of texts, which take in all others of a download
-// URL.
-func (t Texts) References(o Object) (exact, beginnings []string) {
+// References returns how most documents refer to an object.
+func (t Texts) References(o Object) (exact []string) {
 	escaped := strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*", "%7E", "~").Replace(
 		url.QueryEscape(o.Name))
 	path := strings.ReplaceAll(escaped, "%2F", "/")
@@ -108,7 +107,6 @@ func (t Texts) References(o Object) (exact, beginnings []string) {
 	}
 	for _, host := range hosts {
 		download := host + "/v0/b/" + t.Bucket + "/o/" + escaped
-		beginnings = append(beginnings, download)
 		exact = append(exact, download, download+"?alt=media")
 		for token := range strings.SplitSeq(o.Metadata["firebaseStorageDownloadTokens"], ",") {
 			if token != "" && len(exact) < 20 {
@@ -117,5 +115,5 @@ func (t Texts) References(o Object) (exact, beginnings []string) {
 		}
 	}
 	slices.Sort(exact)
-	return slices.Compact(exact), append(beginnings, o.Name)
+	return slices.Compact(exact)
 }

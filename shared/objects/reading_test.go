@@ -68,7 +68,7 @@ func TestReadings(t *testing.T) {
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	texts := objects.Texts{Bucket: "my.app", Folder: "p/"}
-	exact, beginnings := texts.References(objects.Object{Name: "p/a (1)+ü.png", Metadata: map[string]string{"firebaseStorageDownloadTokens": "t1,t2"}})
+	exact := texts.References(objects.Object{Name: "p/a (1)+ü.png", Metadata: map[string]string{"firebaseStorageDownloadTokens": "t1,t2"}})
 	const escaped = "https://firebasestorage.googleapis.com/v0/b/my.app/o/p%2Fa%20(1)%2B%C3%BC.png"
 	for _, text := range []string{"p/a (1)+ü.png", "/p/a (1)+ü.png", "gs://my.app/p/a (1)+ü.png", "https://storage.googleapis.com/my.app/p/a%20(1)%2B%C3%BC.png",
 		escaped, escaped + "?alt=media", escaped + "?alt=media&token=t1", escaped + "?alt=media&token=t2",
@@ -77,7 +77,7 @@ func TestReferences(t *testing.T) {
 			t.Errorf("%s is not among %q", text, exact)
 		}
 	}
-	if !slices.Contains(beginnings, escaped) || len(exact) > 25 {
-		t.Errorf("%q, %d", beginnings, len(exact))
+	if len(exact) > 25 {
+		t.Errorf("%d", len(exact))
 	}
 }

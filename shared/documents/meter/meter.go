@@ -64,6 +64,8 @@ func (r *request) receive(answer any, err error) error {
 		if a.GetResult() != nil {
 			r.reads(1) // a missing document costs as much as one found
 		}
+	case *firestorepb.ListDocumentsResponse:
+		r.reads(max(1, int64(len(a.GetDocuments()))))
 	case *firestorepb.RunAggregationQueryResponse:
 		if a.GetResult() != nil {
 			r.reads(aggregationReads(a.GetResult()))

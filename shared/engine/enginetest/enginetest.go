@@ -116,6 +116,39 @@ func (f *Function) Serve(t testing.TB) string {
 	return server.URL
 }
 
+// OnStorage returns what disturbs requests to Cloud Storage, for [engine.Hooks] and those of an undo.
+func OnStorage(disturb func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error)) (
+	around func(http.RoundTripper) http.RoundTripper,
+) {
+	return func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			return disturb(r, func() (*http.Response, error) { return base.RoundTrip(r) })
+		})
+	}
+}
+
+// StorageRefuses returns an answer of Cloud Storage without anything but a status.
+func StorageRefuses(r *http.Request, status int) *http.Response {
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Request: r, Header: http.Header{}, Body: http.NoBody}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// PutOf uploads objects whose metadata names a post; with the id "", they have none.
+func (f *Function) PutOf(t testing.TB, postID string, names ...string) {
+	t.Helper()
+	var metadata map[string]string
+	if postID != "" {
+		metadata = map[string]string{"postId": postID}
+	}
+	for _, name := range names {
+		f.Put(t, name, metadata, []byte("x"))
+	}
+}
+
 // LogLines returns the lines logged so far, parsed.
 func (f *Function) LogLines(t testing.TB) []map[string]any {
 	t.Helper()

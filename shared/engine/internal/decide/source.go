@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -60,6 +61,11 @@ func (s *Source) Reference(ref documents.Ref) any { return s.decider.Documents.R
 func (s *Source) Below(ctx context.Context, document documents.Ref, limit int) ([]documents.Document, error) {
 	q := documents.Query{Collection: document.Path() + "/" + documents.Everywhere, Select: documents.NameOnly}
 	return s.decider.Documents.First(ctx, q, "", limit)
+}
+
+// Listed implements [cleanup.Source].
+func (s *Source) Listed(ctx context.Context, collection string) ([]documents.Ref, error) {
+	return s.decider.Documents.Listed(ctx, collection, math.MaxInt)
 }
 
 // Pages implements [cleanup.Source].

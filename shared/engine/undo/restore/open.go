@@ -49,7 +49,7 @@ func (h Hooks) Open(ctx context.Context, c config.Config, uses []config.Backend,
 	if writes == nil {
 		writes = pace.NewRate()
 	}
-	p = Project{Config: c, Clock: clock, DB: db.Writer(writes)}
+	p = Project{Config: c, Clock: clock, DB: db.Writer(writes), Firestore: db.Firestore()}
 	if slices.Contains(uses, config.Storage) {
 		bucket, err := objects.Open(ctx, objects.Bucket{Name: c.Bucket, EmulatorHost: c.Emulators.Storage}, h.Transport)
 		if err != nil {

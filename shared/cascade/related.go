@@ -1,0 +1,101 @@
+package cascade
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/flow"
+	"github.com/firesweep/firesweep/shared/rule"
+)
+
+// Question asks whether something is related to an item, with the answer to it.
+type Question struct {
+	Of   rule.Relation
+	Item int // of those for whom somebody asks
+
+	// What to ask for: documents by their paths, an account, or what queries find.
+	Refs    []documents.Ref
+	UID     string
+	Queries []documents.Query
+	self    documents.Ref
+
+	Found bool
+	There []documents.Ref // those of Refs that there are
+	Odd   string          // why it is unknown whether what was found is related to the item; "" if something is for certain
+}
+
+// questionsAtOnce is how many queries are asked side by side.
+const questionsAtOnce = 20
+
+// Ask returns the question of a relation for an item, a document of its own or not; ok is false if the item names nothing, or
+// nothing that could be asked for.
+func Ask(src cleanup.Source, of rule.Relation, i rule.Item, self documents.Ref) (q *Question, ok bool) {
+	q = &Question{Of: of, self: self}
+	switch {
+	case of.Document != "":
+		q.Refs, ok = i.Fill(of.Document)
+	case of.Account != "":
+		q.UID, ok = i.UID(of.Account)
+	default:
+		q.Queries, ok = of.Queries(self, src.Reference, src.Run().Now)
+	}
+	return q, ok
+}
+
+// Answer answers questions: documents first, then queries, and accounts last, which no transaction holds still. Documents that
+// go, if any, do not count.
+func Answer(ctx context.Context, src cleanup.Source, all []*Question, goes map[documents.Ref]bool) error {
+	var refs []documents.Ref
+	var uids []string
+	var asked []*Question // by query
+	var queries []documents.Query
+	for _, q := range all {
+		refs = append(refs, q.Refs...)
+		if q.UID != "" {
+			uids = append(uids, q.UID)
+		}
+		for _, query := range q.Queries {
+			query.ReadOnly = true
+			asked, queries = append(asked, q), append(queries, query)
+		}
+	}
+	there, err := src.Get(ctx, refs)
+	if err != nil {
+		return err
+	}
+	found := make([][]documents.Document, len(queries))
+	errs := flow.Many(questionsAtOnce, len(queries), func(i int) (err error) {
+		found[i], err = src.First(ctx, queries[i], "", len(goes)+1)
+		return err
+	})
+	if err := cmp.Or(errs...); err != nil {
+		return err
+	}
+	accounts, err := src.Accounts(ctx, uids)
+	if err != nil {
+		return err
+	}
+	for i, q := range asked {
+		for _, d := range found[i] {
+			if goes[d.Ref()] {
+				continue
+			}
+			odd := q.Of.Odd(d, q.self)
+			if !q.Found || odd == "" {
+				q.Odd = odd
+			}
+			q.Found = true
+		}
+	}
+	for _, q := range all {
+		for _, ref := range q.Refs {
+			if _, exists := there[ref]; exists {
+				q.There, q.Found = append(q.There, ref), q.Found || !goes[ref]
+			}
+		}
+		q.Found = q.Found || accounts[q.UID]
+	}
+	return nil
+}
