@@ -247,7 +247,7 @@ func (r *run) openWriters() {
 	}
 	a.Own = c.documents.Writer(writes) // which does not tell what it writes: the log is about what is the user's
 	a.Documents = a.Own
-	a.Documents.Written, a.Documents.InTime = r.WroteDocuments, r.inTime
+	a.Documents.InTime = r.inTime
 	if c.objects != nil {
 		a.Objects = c.objects.Writer(rate.NewLimiter(storageWritesPerSecond, apply.MaxObjects))
 		r.decider.Objects = c.objects.Reader()

@@ -80,14 +80,13 @@ func (a *Applier) send(
 ) (c *commit, err error) {
 	entry, over := a.Log.Next(), a.Log.TakeOver()
 	var tried []*commit
-	at, err := a.Documents.Transact(ctx, once, func(ctx context.Context, tx *documents.Transaction) error {
+	at, unsure, err := a.Documents.Transact(ctx, once, func(ctx context.Context, tx *documents.Transaction) error {
 		if len(tried) > 0 {
 			took, at, err := entry.Took(ctx, tx, len(tried))
 			switch {
 			case err != nil:
 				return err
 			case took > 0:
-				tx.TookEffect()
 				c = tried[took-1]
 				c.at = at
 				return nil
@@ -118,6 +117,17 @@ func (a *Applier) send(
 	})
 	if c == nil {
 		c = &commit{}
+	}
+	switch {
+	case err == nil:
+		a.WroteDocuments(ctx, c.writes, false)
+	case unsure:
+		for _, attempt := range tried {
+			if len(attempt.writes) > 0 {
+				c.writes = attempt.writes
+			}
+		}
+		a.WroteDocuments(ctx, c.writes, true)
 	}
 	if err != nil || c.sent == 0 {
 		a.Log.Over(over...)
