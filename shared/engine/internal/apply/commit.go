@@ -198,10 +198,10 @@ func (a *Applier) open(ctx context.Context, records []undo.Record, todo runlog.T
 	writes, err := e.Writes(1, records, todo)
 	writes = append(writes, runlog.Deletions(over)...)
 	if err == nil {
-		err = a.Own.Wait(ctx, len(writes))
+		err = a.Documents.Wait(ctx, len(writes))
 	}
 	if err == nil {
-		err = a.Own.Put(ctx, writes)
+		err = a.Documents.Put(ctx, writes)
 	}
 	if err != nil {
 		a.Log.Over(over...)
@@ -216,7 +216,7 @@ func (a *Applier) stay(ctx context.Context, e runlog.Entry, places []int) {
 	if !a.Saves || len(places) == 0 {
 		return
 	}
-	if err := a.Own.Put(ctx, []documents.Write{e.Stay(places)}); err != nil {
+	if err := a.Documents.Put(ctx, []documents.Write{e.Stay(places)}); err != nil {
 		const text = "%s could not note in the undo log that %d objects or accounts stayed: %s"
 		a.Logger.WarnContext(ctx, fmt.Sprintf(text, a.Job.Name, len(places), err))
 	}
