@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
@@ -112,9 +113,6 @@ const (
 	Delete = "{delete}" // no value: the field is removed
 )
 
-// DefaultMaxDuePercent is [Rule.MaxDuePercent] where that is not set.
-const DefaultMaxDuePercent = 50
-
 // Source returns what the rule goes through: a collection, a collection group or a pattern of objects.
 func (r Rule) Source() string { return r.Collection + r.CollectionGroup + r.Objects }
 
@@ -192,4 +190,4 @@ func (r Rule) ReadsAccounts() bool {
 }
 
 // DuePercent returns the percentage of a collection, of a folder or of all accounts that may be due.
-func (r Rule) DuePercent() int { return cmp.Or(r.MaxDuePercent, DefaultMaxDuePercent) }
+func (r Rule) DuePercent() int { return cmp.Or(r.MaxDuePercent, config.DefaultMaxDuePercent) }
