@@ -91,7 +91,7 @@ type jobList struct {
 type ruleList struct {
 	Schema  string          `json:"$schema"`                                          // for editors
 	Rules   []*hujson.Value `json:"rules" example:"{\"name\": \"cleanupDrafts\", …}"` // each a [ruleEntry]
-	Enabled []string        `json:"enabled" example:"\"cleanupReports\""`             // of manifest.json, the jobs that an application uses
+	Enabled []string        `json:"enabled" example:"\"cleanupReports\""`             // jobs of manifest.json that are used
 }
 
 // ruleEntry is what an entry with a rule may say. [Entry] has the same, and what follows from it.

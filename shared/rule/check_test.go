@@ -182,7 +182,7 @@ func TestWhatIsRefused(t *testing.T) {
 		`{"objects":"a/*-{x}.*","age":{"days":1},"gone":[{"document":"users/{x}"}]}`:                                        "a hole and a *, and nobody knows where one ends",
 		`{"objects":"a/{x}/{x}.*","age":{"days":1},"gone":[{"document":"users/{x}"}]}`:                                      "has the same hole twice",
 		`{"objects":"avatars/**","age":{"hours":24}}`:                                                                       "gone: without it every old object would be deleted",
-		`{"objects":"avatars/**","age":{"hours":24},"gone":[{"document":"users/{metadata.owner}"}],"limit":5}`:              "limit: it is for documents",
+		`{"objects":"avatars/**","age":{"hours":24},"gone":[{"document":"users/{metadata.owner}"}],"limit":5}`:              "limit: it is not for objects: leave it out",
 
 		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":{"at":"{now}"}}}`:     "set: a: {now} would be written as it is",
 		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":["by {deletedBy}"]}}`: "set: a: {deletedBy} would be written as it is",
