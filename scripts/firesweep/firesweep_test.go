@@ -388,7 +388,10 @@ func TestSettings(t *testing.T) {
 }
 
 // scheduled returns the jobs that the program was built with.
-func scheduled() []manifest.Entry { return jobsOf(functions.All()) }
+func scheduled() []manifest.Entry {
+	a := application{List: functions.List{All: functions.All()}}
+	return a.scheduled()
+}
 
 // jobNames are the names of all jobs, sorted.
 func jobNames() []string {

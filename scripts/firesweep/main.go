@@ -74,7 +74,7 @@ type app struct {
 
 	chosen string // the bucket, where STORAGE_BUCKET names none; empty: none was needed
 
-	given given
+	given string // as the printer has it
 
 	begun bool // the arguments are right, and a command has begun
 }
@@ -342,7 +342,7 @@ func (a *app) prepare(c *cobra.Command, _ []string) error {
 	if err := a.load(c.Name() == "init"); err != nil {
 		return err
 	}
-	a.given = given{Project: asGiven(c, "project"), Rules: asGiven(c, "rules")}
+	a.given = asGiven(c, "project", "rules")
 	if project := c.Flags().Lookup("project"); project != nil {
 		if err := a.chooseProject(project.Value.String()); err != nil {
 			return err
