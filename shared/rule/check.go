@@ -215,7 +215,7 @@ func (c *checker) set() {
 	}
 	for _, field := range sorted(r.Set) {
 		c.Field("set", field)
-		for _, hole := range criteria.HolesIn(r.Set[field]) {
+		for _, hole := range criteria.Holes(r.Set[field]) {
 			value := r.Set[field]
 			c.Expect(value == Now || value == Delete || !holeField.MatchString(hole), "set",
 				`%s: {%s} would be written as it is: a field as a whole may be "{now}" or "{delete}", as in {"a.b": "{now}"}`, field, hole)

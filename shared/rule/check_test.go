@@ -201,6 +201,7 @@ func TestWhatIsRefused(t *testing.T) {
 		`{` + good + `,"with":[{"collectionGroup":"parts","field":"a"}]}`:                           "with[0]: give exactly one of document, account, subcollection, collection and objects",
 		`{` + good + `,"unless":[{"subcollection":"parts","remove":true}]}`:                         "unless[0].remove: it cannot be beside subcollection",
 		`{` + good + `,"with":[{"collection":"parts","field":"a","where":[{"field":"b","==":1}]}]}`: "with[0].where: it is for gone and unless: leave it out",
+		`{` + good + `,"with":[{"objects":"p/*/**","field":"a"}]}`:                                  `"p/*/**" is neither a folder of the item's id`,
 		`{"objects":"avatars/","age":{"days":1},"gone":"nobody"}`:                                   `all below it is "avatars/**"`,
 		`{"collection":"drafts","age":{"field":"at","day":9}}`:                                      `age: there is no key "day": is it "days"?`,
 		`{"collection":"drafts","age":{"field":"at","years":1}}`:                                    `age: there is no key "years": write "months": 12 for each`,
