@@ -3,6 +3,7 @@ package rule
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -50,11 +51,8 @@ func (c *checker) relation(key, role string, r *Relation, kind, of string, neste
 	}
 	k := r.kind()
 	for _, beside := range r.keys() {
-		instead := "leave it out"
-		if beside == "where" && k.key == "document" {
-			instead = "a document that its path names is there or not; give collection, field and where to ask what it says"
-		}
-		c.Expect(slices.Contains(k.keys, beside), key+"."+beside, "it cannot be beside %s: %s", k.key, instead)
+		judged := beside != "where" || k.key != "document" || role == unlessRole && kind == criteria.OfDocuments
+		c.Expect(slices.Contains(k.keys, beside) && judged, key+"."+beside, "it cannot be beside %s: leave it out", k.key)
 	}
 	c.Expect(!k.field || r.Field != "", key, "%s and field belong together: which field refers to it?", k.key)
 	c.Expect(r.Within == nil || role == unlessRole, key+".within", "it is for unless: it says how new something must be to keep "+
@@ -115,7 +113,7 @@ func (c *checker) relatedWhere(key, role string, r *Relation) {
 		at := fmt.Sprintf("%s.where[%d]", key, n)
 		before := len(c.All)
 		c.Condition(at, &r.Where[n], criteria.OfDocuments, c.bound())
-		if filters, ranged, ok := r.Where[n].Filters(); len(c.All) == before {
+		if filters, ranged, ok := r.Where[n].Filters(); len(c.All) == before && r.Document == "" {
 			equal := ok && !ranged && !slices.ContainsFunc(filters, func(f documents.Filter) bool {
 				return strings.HasPrefix(f.Op,
 					"array")
@@ -125,6 +123,9 @@ func (c *checker) relatedWhere(key, role string, r *Relation) {
 	}
 	c.Expect(!r.isKey() && !r.isList(), key+".where", "no index answers it together with %s", r.Field)
 }
+
+// ofURLs matches the names of fields that hold URLs.
+var ofURLs = regexp.MustCompile(`(?i)(^|_|\.|[a-z])(ur[il]s?)(\[\])?$`)
 
 // naming checks a relation of documents whose field names the item.
 func (c *checker) naming(key, role string, r *Relation) {
@@ -139,6 +140,10 @@ func (c *checker) naming(key, role string, r *Relation) {
 	several := r.isKey() || r.isList()
 	c.Expect(r.Within == nil || !several, key+".within", "no index answers it together with %s", r.Field)
 	if role != withRole {
+		ofFiles := func(w Relation) bool { return w.Objects != "" && w.Field != "" }
+		c.Expect(role != unlessRole || !ofURLs.MatchString(r.Field) || !slices.ContainsFunc(c.rule.With, ofFiles), key+".field",
+			"a URL refers to a file, and unless looks for what refers to the document: to keep files that others use, leave objects out of "+
+				"with, and write a rule about the files, with every such collection and field in gone")
 		return
 	}
 	c.Expect(r.CollectionGroup == "", key+".collectionGroup", "in with, write collection: a query of all collections of a name "+

@@ -189,6 +189,10 @@ func (r Rule) queries() (all []documents.Query) {
 		if !related.isKey() { // a map's key has an index like any field
 			queries, _ := related.Queries(self, func(documents.Ref) any { return "x" }, now)
 			all = append(all, queries...)
+			if related.Within != nil { // those that lack its field are counted
+				queries, _ = related.Any(self, func(documents.Ref) any { return "x" })
+				all = append(all, queries...)
+			}
 		}
 	}
 	for _, w := range r.Along() { // who else refers to it?
