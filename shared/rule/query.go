@@ -147,8 +147,8 @@ func (r Rule) Queries() (all []documents.Query) {
 		if asks && !one.isKey() { // a map's key has an index like any field
 			queries, _ := one.Queries(self, func(documents.Ref) any { return "x" }, now)
 			all = append(all, queries...)
-			if related.Within != nil { // those that lack its field are counted
-				queries, _ = related.Any(self, func(documents.Ref) any { return "x" })
+			if one.Within != nil { // those that lack its field are counted
+				queries, _ = one.Any(self, func(documents.Ref) any { return "x" })
 				all = append(all, queries...)
 			}
 		}
