@@ -169,8 +169,8 @@ func (d database) examine(ctx context.Context) {
 			"It is %s %s: the functions need FIRESTORE_NATIVE, STANDARD.", db.Type, db.DatabaseEdition)
 	}
 	if db.PointInTimeRecoveryEnablement != "POINT_IN_TIME_RECOVERY_ENABLED" {
-		d.add(levelWarning, fmt.Sprintf("gcloud firestore databases update --enable-pitr --project=%s --database='%s'", d.project, d.id),
-			"Point-in-time recovery is off: a deleted document can be restored for an hour only.")
+		do := fmt.Sprintf("gcloud firestore databases update --enable-pitr --project=%s --database='%s'", d.project, d.id)
+		d.add(levelWarning, do, "Point-in-time recovery is off: a deleted document can be restored for an hour only.")
 	}
 	for _, of := range []struct{ group, what, level string }{
 		{"cleanupRuns", "reports of runs", levelWarning},
@@ -240,7 +240,8 @@ func (d database) examineRules(ctx context.Context, service *firebaserules.Proje
 	}
 	var tests []*firebaserules.TestCase
 	var asks, may []string
-	data, somebody := map[string]any{"data": map[string]any{}}, map[string]any{"uid": "somebody", "token": map[string]any{"sub": "somebody"}}
+	data := map[string]any{"data": map[string]any{}}
+	somebody := map[string]any{"uid": "somebody", "token": map[string]any{"sub": "somebody"}}
 	for _, document := range collections.Documents() {
 		for _, method := range []string{"get", "list", "create", "update", "delete"} {
 			test := &firebaserules.TestCase{Expectation: "DENY", PathEncoding: "PLAIN", Resource: data, Request: map[string]any{

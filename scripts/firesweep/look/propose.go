@@ -35,7 +35,8 @@ func File(rules ...Proposal) string {
 	for i, one := range rules {
 		list[i] = "\n    " + strings.ReplaceAll(string(one.Rule), "\n", "\n    ")
 	}
-	return fmt.Sprintf("{\n  \"$schema\": %q,\n  %q: [%s\n  ]\n}\n", version.File("rules.schema.json"), ListKey, strings.Join(list, ","))
+	schema := version.File("rules.schema.json")
+	return fmt.Sprintf("{\n  \"$schema\": %q,\n  %q: [%s\n  ]\n}\n", schema, ListKey, strings.Join(list, ","))
 }
 
 // graceDays is how long ago something must have been written or uploaded whose document does not exist.
