@@ -67,9 +67,7 @@ roles/storage.legacyBucketReader on the bucket.`,
 			if err != nil {
 				return err
 			}
-			stop := a.progress(c.Context(), doing("looking at "+p.project))
 			p.examine(c.Context())
-			stop()
 			if c.Context().Err() != nil {
 				return context.Cause(c.Context())
 			}
@@ -96,6 +94,7 @@ func (a *app) patient(names []string) (*patient, error) {
 
 // examine checks everything, and puts the worst findings first.
 func (p *patient) examine(ctx context.Context) {
+	defer p.progress(ctx, doing("looking at "+p.project))()
 	if !p.emulated {
 		p.examineGoogle(ctx)
 	}
@@ -152,8 +151,8 @@ func (d database) add(level, do, format string, args ...any) {
 
 // unknown adds a finding for a request that failed.
 func (d database) unknown(what string, err error) {
-	d.add(levelProblem, "It needs roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right.",
-		"%s cannot be read: %s", what, apiError(err))
+	const do = "It needs roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right."
+	d.add(levelProblem, do, "%s cannot be read: %s", what, apiError(err))
 }
 
 // examine checks the database itself, and the TTL policies that delete the bundle's own records; terraform/firestore.tf makes the
@@ -177,8 +176,7 @@ func (d database) examine(ctx context.Context) {
 		{collections.Undo, "undo logs, which hold the documents that were deleted,", levelProblem},
 	} {
 		at := d.name + "/collectionGroups/" + of.group + "/fields/expireAt"
-		field, err := d.service.CollectionGroups.Fields.Get(at).Context(ctx).Do()
-		if err != nil {
+		if field, err := d.service.CollectionGroups.Fields.Get(at).Context(ctx).Do(); err != nil {
 			d.unknown("The TTL policy of "+of.group, err)
 		} else if field.TtlConfig == nil || field.TtlConfig.State != "ACTIVE" {
 			do := fmt.Sprintf("terraform apply, or: gcloud firestore fields ttls update expireAt --enable-ttl --collection-group=%s "+
@@ -298,8 +296,8 @@ func (p *patient) examineBucket(ctx context.Context, service *storage.Service, n
 	about := "bucket " + name
 	b, err := service.Buckets.Get(name).Context(ctx).Do()
 	if err != nil {
-		p.add(about, levelProblem, "It needs roles/storage.legacyBucketReader on the bucket. Make sure that STORAGE_BUCKET is right.",
-			"It cannot be read: %s", apiError(err))
+		const do = "It needs roles/storage.legacyBucketReader on the bucket. Make sure that STORAGE_BUCKET is right."
+		p.add(about, levelProblem, do, "It cannot be read: %s", apiError(err))
 		return
 	}
 	kept := 0
