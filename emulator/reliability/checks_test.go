@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -227,6 +228,15 @@ func (tr *previewed) done(run string) map[string]*did {
 	})
 	if err != nil {
 		tr.Fatal(err)
+	}
+	for account, of := range all {
+		uid, is := strings.CutPrefix(account, report.AccountPrefix)
+		for item, d := range all {
+			if is && path.Base(item) == uid { // what is deleted with an account is an item in the log
+				maps.Copy(of.things, d.things)
+				delete(all, item)
+			}
+		}
 	}
 	return all
 }

@@ -127,7 +127,7 @@ func (b batch) add(op Op, path string, data any) error {
 	case op == Delete:
 		b.Delete(ref)
 	default:
-		return fmt.Errorf("%s %s: only a %s, an %s and a %s may be repeated: this is a bug", op, path, Set, Update, Delete)
+		return fmt.Errorf("%s %s: only a %s, an %s and a %s may be repeated: this is a bug", op, Shown(path), Set, Update, Delete)
 	}
 	return nil
 }

@@ -63,27 +63,6 @@ type Queue struct {
 	MaxBackoffSeconds       int     `json:"maxBackoffSeconds"`
 }
 
-type (
-	// Index is an index of Firestore.
-	Index = rule.Index
-	// IndexField is one of its fields.
-	IndexField = rule.IndexField
-)
-
-// FieldOverride says which indexes a field has instead of the automatic ones. If Indexes is empty, it has none.
-type FieldOverride struct {
-	CollectionGroup string          `json:"collectionGroup"`
-	FieldPath       string          `json:"fieldPath"`
-	Indexes         []OverrideIndex `json:"indexes"`
-}
-
-// OverrideIndex is one index of a single field.
-type OverrideIndex struct {
-	QueryScope  string `json:"queryScope"`
-	Order       string `json:"order,omitempty"`
-	ArrayConfig string `json:"arrayConfig,omitempty"`
-}
-
 // Timeout returns the function's timeout: TIMEOUT_SECONDS if the deployment sets it, otherwise that of the list. The error
 // says that TIMEOUT_SECONDS is not a possible timeout. A deployed process registers all functions and serves one, so the
 // variable has the same limits for all.

@@ -110,6 +110,22 @@ func TestNoList(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", text, got, want)
 		}
 	}
+	for text, want := range map[string]string{
+		"":                               `rules.json: it is empty: write { "rules": [ … ] }`,
+		"rules:\n  - name: x":            `rules.json: it is not JSON, and begins with "rules:": write { "rules": [ … ] }`,
+		`{ 'rules': [] }`:                "rules.json: line 1, column 3: it is not JSON: invalid character '\\'' at start of value: write keys and texts in double quotes",
+		`{"rules": [{"age": {}`:          "rules.json: line 1, column 22: it is not JSON: it ends too early",
+		"{\"enabled\": [\n\"a\"]}":       `rules.json:2: enabled[0]: "a" is none of Firesweep's own jobs: they are cleanupOrphanedMedia, `,
+		`{"enabled": ["cleanupReport"]}`: `rules.json:1: enabled[0]: "cleanupReport" is none of Firesweep's own jobs: is it "cleanupReports"?`,
+		`{"rules": [{` + rule + `}],"enabled":["cleanupDrafts"]}`:     `rules.json:1: enabled[0]: "cleanupDrafts" is none of Firesweep's own jobs: leave it out`,
+		"{\"rules\": [{" + rule + ",\n\"limit\": 1,\n\"limit\": 2}]}": "rules.json:3: rules[0], cleanupDrafts: limit: it is given twice, first in line 2: leave one of them out",
+		"{\"rules\": [{" + rule + ",\n\"lmit\": 1}]}":                 `rules.json:2: rules[0], cleanupDrafts: there is no key "lmit": is it "limit"?`,
+	} {
+		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(text)})
+		if got := fmt.Sprint(err); !strings.HasPrefix(got, want) || strings.Contains(got, "\n") {
+			t.Errorf("%s: %s\nwant %s", text, got, want)
+		}
+	}
 	for _, inner := range []string{`"collections":"drafts"`, `"collections":["drafts"]`} {
 		_, err := ParseRules(File{"rules.json", []byte(`{"rules":[{"name":"cleanupDrafts","schedule":"0 4 * * *","age":"any",` + inner + `}]}`)})
 		if want := `rules.json:1: rules[0], cleanupDrafts: there is no key "collections": is it "collection"?`; fmt.Sprint(err) != want {
@@ -223,7 +239,7 @@ func TestProblemsOfAListTogether(t *testing.T) {
 		t.Fatal("no error")
 	}
 	if diff := cmp.Diff([]string{
-		`rules.json:2: rules[0], cleanupDrafts: schedule: "every day" is not unix-cron, such as "0 3 * * *" for 03:00 each day`,
+		`rules.json:2: rules[0], cleanupDrafts: schedule: "every day" is not unix-cron: write minute, hour, day, month and weekday in digits, such as "0 3 * * *" for 03:00 each day`,
 		`rules.json:2: rules[0], cleanupDrafts: timeZone: "Berlin" is unknown: write a name such as Europe/Berlin or UTC`,
 		`rules.json:3: rules[1], cleanupDrafts: name: "cleanupDrafts" is taken by rules[0] in line 2: ` +
 			"choose another that differs in more than capital letters",

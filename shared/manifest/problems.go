@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/config"
@@ -88,8 +90,8 @@ func (e Entry) writes(field string) bool {
 // problems returns what is wrong with one entry. If the entry has a rule, it also sets what follows from the rule.
 func (e *Entry) problems() []criteria.Problem {
 	var p criteria.Problems
-	p.Expect(namePattern.MatchString(e.Name), "name", "%q: write 6 to 30 letters and digits that begin with a small letter, such as "+
-		"cleanupDrafts", e.Name)
+	p.Expect(namePattern.MatchString(e.Name), "name", "%s write 6 to 30 letters and digits that begin with a small letter, such as "+
+		"cleanupDrafts", cmp.Or(strings.TrimPrefix(fmt.Sprintf("%q:", e.Name), `"":`), "it is missing:"))
 	run, longest := "", maxTimeout
 	if e.Trigger == Schedule {
 		longest = maxJobTimeout
@@ -174,22 +176,3 @@ var timeZones = sync.OnceValue(func() (names []string) {
 	}
 	return names
 })
-
-// indexProblem returns what is wrong with an index, "" if nothing.
-func indexProblem(i Index) string {
-	switch {
-	case i.CollectionGroup == "":
-		return "collectionGroup is missing"
-	case i.QueryScope != "COLLECTION" && i.QueryScope != "COLLECTION_GROUP":
-		return fmt.Sprintf("queryScope is %q: it must be COLLECTION or COLLECTION_GROUP", i.QueryScope)
-	case len(i.Fields) < 2:
-		return "it has fewer than two fields: Firestore indexes single fields by itself"
-	}
-	for _, f := range i.Fields {
-		ordered := f.Order == "ASCENDING" || f.Order == "DESCENDING"
-		if f.FieldPath == "" || ordered == (f.ArrayConfig == "CONTAINS") {
-			return fmt.Sprintf("field %q is neither ordered nor an array", f.FieldPath)
-		}
-	}
-	return ""
-}

@@ -75,7 +75,7 @@ type Relation struct {
 	With     []Relation           `json:"with,omitempty" jsonschema:"in with: what is deleted with it in turn"`
 	Unless   []Relation           `json:"unless,omitempty" example:"{\"document\": \"legalHolds/{id}\"}" jsonschema:"in with: what keeps it, and with it the item to which it belongs"`
 
-	Is           string `json:"is,omitempty" jsonschema:"in unless: the state of the item's field"`
+	Is           string `json:"is,omitempty" example:"\"not set\"" jsonschema:"in unless: the state of the item's field"`
 	criteria.Ops `json:"ops,omitempty"`
 
 	Key      string `json:"-"` // where the rule says it, e.g. unless[0]
@@ -182,14 +182,13 @@ func (r Rule) DeletesAccounts() bool {
 
 // ReadsAccounts reports whether the rule looks for accounts.
 func (r Rule) ReadsAccounts() bool {
-	asked := r.Related()
-	for _, w := range r.Along() {
-		asked = append(asked, w.Unless...)
-	}
+	asked := r.asked()
 	for _, other := range r.Others {
-		asked = append(asked, other.Unless...)
+		for _, u := range other.Unless {
+			asked = append(asked, Along{Relation: u})
+		}
 	}
-	return r.Accounts != "" || slices.ContainsFunc(asked, func(w Relation) bool { return w.Account != "" })
+	return r.Accounts != "" || slices.ContainsFunc(asked, func(a Along) bool { return a.Account != "" })
 }
 
 // DuePercent returns the percentage of a collection, of a folder or of all accounts that may be due.

@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/rule/criteria"
@@ -56,7 +57,7 @@ func (r Rule) verb() string {
 	case r.Objects != "":
 		return "deletes objects " + r.Objects
 	case r.Accounts != "":
-		return "deletes " + kindWords[r.Accounts]
+		return "deletes " + accountKinds[slices.Index(AccountKinds(), r.Accounts)][1]
 	case r.Remove != "":
 		return "removes entries of " + r.Remove + " from documents of " + r.Place().words()
 	case !r.Deletes():
@@ -96,6 +97,28 @@ func (r Relation) Exists() string {
 		return r.Noun() + " exists"
 	}
 	return "a " + r.Noun() + " exists"
+}
+
+// The values of [Rule.Accounts].
+const (
+	Anonymous  = "anonymous"
+	Unverified = "unverified"
+	Disabled   = "disabled"
+	All        = "all"
+)
+
+// accountKinds are the values of [Rule.Accounts], each with what such accounts are called.
+var accountKinds = [][2]string{
+	{Anonymous, "anonymous accounts"}, {Unverified, "accounts with an unverified e-mail address and only a password"},
+	{Disabled, "disabled accounts"}, {All, "all accounts"},
+}
+
+// AccountKinds returns the values of [Rule.Accounts].
+func AccountKinds() (all []string) {
+	for _, kind := range accountKinds {
+		all = append(all, kind[0])
+	}
+	return all
 }
 
 // goesAlong returns what is deleted with it, each with what is deleted with it.

@@ -2,6 +2,7 @@
 package pattern
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
@@ -19,10 +20,19 @@ func Check(p *criteria.Problems, key, pattern string) {
 	for i, part := range parts {
 		last := i == len(parts)-1
 		plain := strings.ReplaceAll(criteria.Hole.ReplaceAllString(strings.TrimSuffix(part, ".*"), "x"), "*", "x")
-		right := part == Everything && last ||
-			documents.ValidID(plain) && !strings.ContainsAny(plain, "{}") && !strings.Contains(part, Everything) &&
-				(last || !strings.HasSuffix(part, ".*"))
-		p.Expect(right, key, "%q is not a pattern of objects' names, such as avatars/{uid}.* or chats/{chat}/images/**", pattern)
+		if part == Everything && last || documents.ValidID(plain) && !strings.ContainsAny(plain, "{}") &&
+			!strings.Contains(part, Everything) && (last || !strings.HasSuffix(part, ".*")) {
+			continue
+		}
+		hint := ""
+		switch {
+		case strings.Contains(pattern, "://"):
+			hint = "; leave out what stands before the object's name"
+		case last && part == "":
+			hint = fmt.Sprintf("; all below it is %q", pattern+Everything)
+		}
+		p.Add(key, "%q is not a pattern of objects' names, such as avatars/{uid}.* or chats/{chat}/images/**%s", pattern, hint)
+		return
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // What comes back would be due again, perhaps by another job. So an undo holds every job that could delete or change it again,
@@ -118,7 +119,7 @@ func (u *undoing) hold(ctx context.Context, in Project, record string) error {
 		return s.Hold(hold).Rewind(), nil // what comes back may lie before its checkpoint
 	})
 	if err != nil {
-		return fmt.Errorf("hold %s: %w", record, err)
+		return harmless.Errorf("hold %s: %w", record, err)
 	}
 	return nil
 }
@@ -146,7 +147,7 @@ func (u *undoing) letGo(ctx context.Context, in Project, record string) error {
 		return s.Unkeep(stayed...), nil
 	})
 	if err != nil {
-		return fmt.Errorf("let %s go on: %w", record, err)
+		return harmless.Errorf("let %s go on: %w", record, err)
 	}
 	return nil
 }
@@ -158,20 +159,6 @@ func (p Project) change(ctx context.Context, record string, f func(jobstate.Stat
 		return after, nil, err
 	})
 	return err
-}
-
-// othersFree returns [ErrUnderWay] if a run of a job is under way that may have begun before the job was held. An undo of
-// another job's run is no such run.
-func (u *undoing) othersFree(ctx context.Context, in Project, job string) error {
-	s, now, err := in.State(ctx, job)
-	if err != nil {
-		return fmt.Errorf("look whether %s is under way: %w", job, err)
-	}
-	if holder := s.Leased(now); holder != "" && !jobstate.ByUndo(holder) {
-		return fmt.Errorf("%w: %s might delete what comes back: wait for its end, or have it end with firesweep hold %s --stop",
-			ErrUnderWay, holder, job)
-	}
-	return nil
 }
 
 // Record is what cleanupJobs/{job} of a database says, or what is there for all jobs.

@@ -26,6 +26,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Project is what a run worked on.
@@ -80,7 +81,7 @@ var (
 // end. It can be repeated: what is as it was before the run stays so.
 func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Outcome) error) error {
 	if err := p.undo(ctx, runID, o, each); err != nil {
-		return fmt.Errorf("undo %s: %w", runID, err)
+		return fmt.Errorf("undo %s: %w", harmless.Text(runID), err)
 	}
 	return nil
 }
@@ -112,12 +113,13 @@ func (p Project) undo(ctx context.Context, runID string, o Options, each func(Ou
 	if o.Apply {
 		return u.apply(ctx)
 	}
-	for _, step := range []func(context.Context) error{u.free, u.survey, u.takeBack} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+	if err := u.free(ctx, p, job); err != nil {
+		return err
 	}
-	return nil
+	if err := u.survey(ctx); err != nil {
+		return err
+	}
+	return u.takeBack(ctx)
 }
 
 // apply takes the run back, and keeps the jobs from doing it again.
@@ -128,7 +130,7 @@ func (u *undoing) apply(ctx context.Context) (err error) {
 	for _, step := range []func(context.Context) error{
 		u.survey,
 		func(ctx context.Context) error { return u.everywhere(ctx, u.hold) },
-		func(ctx context.Context) error { return u.everywhere(ctx, u.othersFree) }, // a run that begins now knows
+		func(ctx context.Context) error { return u.everywhere(ctx, u.free) }, // a run that begins now knows
 		u.takeAllBack,
 	} {
 		if err == nil {
