@@ -110,8 +110,8 @@ func (l *looker) orphaned(c *place) {
 		for _, in := range o.in {
 			gone = append(gone, in+"/{"+criteria.Holes(c.objects)[0]+"}")
 		}
-		why = fmt.Sprintf("their names have ids of %s, and %d of %d of these do not exist there", criteria.List(o.in, "and"), len(o.gone),
-			o.looked)
+		why = fmt.Sprintf("their names have ids of %s, and %d of %d of these do not exist there",
+			criteria.List(o.in, "and"), len(o.gone), o.looked)
 	}
 	p := Proposal{Name: l.nameOf("Orphaned", c.path), Why: why, Looked: len(c.docs)}
 	for _, d := range c.docs {
