@@ -3,7 +3,6 @@ package documents
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"google.golang.org/api/iterator"
@@ -20,7 +19,7 @@ func (t *Transaction) Stream(ctx context.Context, q Query, from Cursor, limit in
 	return func(yield func(Document, error) bool) {
 		fq, err := q.firestore(t.w.c.firestore, from)
 		if err != nil {
-			yield(Document{}, fmt.Errorf("query %s: %w", q.Collection, err))
+			yield(Document{}, q.failed("query", err))
 			return
 		}
 		if limit > 0 {
@@ -35,7 +34,7 @@ func (t *Transaction) Stream(ctx context.Context, q Query, from Cursor, limit in
 			}
 			if err != nil {
 				if wanted {
-					yield(Document{}, fmt.Errorf("query %s: %w", q.Collection, err))
+					yield(Document{}, q.failed("query", err))
 				}
 				return
 			}
@@ -49,16 +48,13 @@ func (t *Transaction) Stream(ctx context.Context, q Query, from Cursor, limit in
 }
 
 // Count is [Reader.Count] in the transaction.
-func (t *Transaction) Count(ctx context.Context, q Query, most int) (n int, err error) {
+func (t *Transaction) Count(ctx context.Context, q Query) (n int, err error) {
 	fq, err := q.matching(t.w.c.firestore)
 	if err == nil {
-		if most > 0 {
-			fq = fq.Limit(most)
-		}
 		n, err = count(ctx, fq.NewAggregationQuery().Transaction(t.tx))
 	}
 	if err != nil {
-		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
+		return 0, q.failed("count", err)
 	}
 	return n, nil
 }

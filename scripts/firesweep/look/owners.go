@@ -105,9 +105,6 @@ func (l *looker) allFiles(ctx context.Context) error {
 	return err
 }
 
-// filePage is how many files a request lists.
-const filePage = 1000
-
 // page returns the first page of a listing.
 func (l *looker) page(ctx context.Context, q *storage.Query) (page []*storage.ObjectAttrs, err error) {
 	if err := q.SetAttrSelection([]string{"Name", "Created"}); err != nil {

@@ -32,14 +32,11 @@ const ListKey = "rules"
 
 // File returns the text of a file with these rules.
 func File(rules ...Proposal) string {
-	list := ""
+	list := make([]string, len(rules))
 	for i, one := range rules {
-		list += strings.Repeat(",", min(i, 1)) + "\n    " + strings.ReplaceAll(string(one.Rule), "\n", "\n    ")
+		list[i] = "\n    " + strings.ReplaceAll(string(one.Rule), "\n", "\n    ")
 	}
-	if list != "" {
-		list += "\n  "
-	}
-	return fmt.Sprintf("{\n  \"$schema\": %q,\n  %q: [%s]\n}\n", version.File("rules.schema.json"), ListKey, list)
+	return fmt.Sprintf("{\n  \"$schema\": %q,\n  %q: [%s\n  ]\n}\n", version.File("rules.schema.json"), ListKey, strings.Join(list, ","))
 }
 
 // graceDays is how long ago something must have been written or uploaded whose document does not exist.
