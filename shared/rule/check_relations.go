@@ -102,9 +102,9 @@ func (c *checker) oneKey(role string, r *Relation, kind string) bool {
 	}
 	k := r.kind()
 	for _, key := range r.keys() {
-		asked := key != "where" || k.key != "document" || role == unlessRole && kind == criteria.OfDocuments
+		judged := key != "where" || k.key != "document" || role == unlessRole && kind == criteria.OfDocuments
 		switch roles := rolesOf[key]; {
-		case !slices.Contains(k.keys, key) || !asked:
+		case !slices.Contains(k.keys, key), !judged:
 			c.Add(r.Key+"."+key, "it cannot be beside %s: leave it out", k.key)
 		case roles != nil && !slices.Contains(roles, role):
 			c.Add(r.Key+"."+key, "it is for %s: leave it out", criteria.List(roles, "and"))
