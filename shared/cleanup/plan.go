@@ -205,7 +205,7 @@ type NotDue struct {
 	// Judge says which of those without a usable age cannot be judged: they are named.
 	Judge  func(documents.Document) Decision
 	Unset  bool   // that the age is missing is in order: none of these is looked for, to be named
-	Behind any    // of ages that are numbers: from which on they mean no time; nil: none is too large
+	Behind any    // of ages that are numbers or texts: from which on they mean no time; nil: none is too large
 	Null   string // why those whose age is null are kept, where that means something; empty: null is no usable age
 	// Then is called before the limits judge the plan, unless it is nil: with how many documents there are and how many of them the
 	// query finds; ok is false if they could not be counted.

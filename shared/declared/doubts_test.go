@@ -33,6 +33,12 @@ func TestDoubts(t *testing.T) {
 			[]string{`age[0]: seen is a number of seconds since 1970 in 30 of 30: write "as": "seconds"`}},
 		"a timestamp that is declared as text": {fields{"age": fields{"field": "made", "as": "text", "days": 30}, "with": all}, 27, nil,
 			[]string{`age[0]: made is a timestamp in 30 of 30: leave "as" out`}},
+		"texts that are no times": {fields{"age": fields{"field": "author", "as": "text", "days": 30}, "with": all}, 27, nil,
+			[]string{`age[0]: author is a text such as "u00" in 30 of 30, which is no date and time of ISO 8601, and the rule keeps these`}},
+		"what a document says": {fields{"age": "any", "unless": array{fields{"document": "users/{author}", "where": array{fields{"field": "plan", "==": "PRO"}}}}, "with": all}, 30, nil,
+			[]string{"unless[0].where[0]: plan is missing, or of another type, in all of 20: is that its name?"}},
+		"a form of within": {fields{"age": "any", "unless": array{fields{"collection": "drafts", "field": "team", "within": fields{"field": "seen", "days": 30}}}, "with": all}, 30, nil,
+			[]string{`unless[0].within: seen is a number of seconds since 1970 in 20 of 20: write "as": "seconds"`}},
 		"a mark of the application's": {fields{"age": fields{"field": "seen", "as": "seconds", "days": 30}, "with": array{fields{"subcollection": "comments"}},
 			"warn": fields{"days": 7, "field": "author"}}, 27, nil, []string{"warn.field: 30 of 30 have author already: unless this rule wrote it, give the mark a field of its own"}},
 		"fields of what goes along": {fields{"age": "any", "with": array{fields{"subcollection": "comments", "with": array{fields{"document": "users/{of}"}}}}}, 5, nil, []string{

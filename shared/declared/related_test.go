@@ -179,6 +179,20 @@ func TestDatesWithin(t *testing.T) {
 	enginetest.Want(t, "left", []string{"c00", "c01", "c02", "c03", "c04", "c05", "c06", "c07", "c08"}, f.IDs(t, "chats"))
 }
 
+// TestTextsThatAreNoTimes: what no age can read is counted and named, also where it sorts behind all dates. Times far ahead are not.
+func TestTextsThatAreNoTimes(t *testing.T) {
+	f := start(t, fields{"collection": "events", "age": fields{"field": "endsAt", "as": "text", "days": 30}, "maxDuePercent": 100})
+	for id, text := range map[string]string{"js": "Sat Nov 21 2020 10:00:00 GMT+0100", "us": "Nov 3, 2020", "never": "9999-12-31T00:00:00Z", "dart": "2020-11-03 10:00:00.123"} {
+		f.Set(t, "events/"+id, fields{"endsAt": text})
+	}
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete event", 1))
+	enginetest.Want(t, "kept", map[string]int{"no usable age": 2, "not due": 1}, got.Kept)
+	if said := fmt.Sprint(f.LogLines(t)); !strings.Contains(said, "events/js, events/us: kept, no usable endsAt") {
+		t.Errorf("the log does not name them: %s", said)
+	}
+}
+
 // TestWithinKeepsWhatHasNoTime: a related document whose time is missing, null or of another type keeps the item, and the reason says
 // which it is. What there is of others does not change that.
 func TestWithinKeepsWhatHasNoTime(t *testing.T) {

@@ -48,12 +48,9 @@ func (t *Transaction) Stream(ctx context.Context, q Query, from Cursor, limit in
 }
 
 // Count is [Reader.Count] in the transaction.
-func (t *Transaction) Count(ctx context.Context, q Query, most int) (n int, err error) {
+func (t *Transaction) Count(ctx context.Context, q Query) (n int, err error) {
 	fq, err := q.matching(t.w.c.firestore)
 	if err == nil {
-		if most > 0 {
-			fq = fq.Limit(most)
-		}
 		n, err = count(ctx, fq.NewAggregationQuery().Transaction(t.tx))
 	}
 	if err != nil {

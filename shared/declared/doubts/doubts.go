@@ -245,6 +245,7 @@ func (l *looking) forms() {
 // formsOf names forms of times that some documents hold and an age does not read. It reports whether there are any.
 func (l *looking) formsOf(key string, a criteria.Age, all []documents.Document) bool {
 	set, read, forms := 0, 0, map[string]int{}
+	texts, example := 0, ""
 	for _, d := range all {
 		value := d.Value(a.Field)
 		if value == nil {
@@ -254,6 +255,9 @@ func (l *looking) formsOf(key string, a criteria.Age, all []documents.Document) 
 		if _, ok := a.At(value); ok {
 			read++
 			continue
+		}
+		if text, isText := value.(string); isText && a.As == "text" && strings.TrimSpace(text) != "" {
+			texts, example = texts+1, cmp.Or(example, text)
 		}
 		for _, as := range criteria.Forms() {
 			if _, ok := (criteria.Age{As: as}).At(value); ok {
@@ -272,7 +276,11 @@ func (l *looking) formsOf(key string, a criteria.Age, all []documents.Document) 
 			l.say("%s: %s is %s in %d of %d, and the rule keeps these", key, a.Field, form, forms[as], set)
 		}
 	}
-	return len(forms) > 0
+	if texts > 0 {
+		l.say("%s: %s is a text such as %.40q in %d of %d, which is no date and time of ISO 8601, and the rule keeps these", key, a.Field,
+			example, texts, set)
+	}
+	return len(forms)+texts > 0
 }
 
 // mark says whether the mark of a warning is a field of the application's.

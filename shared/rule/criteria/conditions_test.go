@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
@@ -45,6 +47,55 @@ func TestWhatCannotBeCompared(t *testing.T) {
 
 func judge(ops criteria.Ops, value any) criteria.Answer {
 	return criteria.Condition{Field: "f", Ops: ops}.Holds(func(string) (any, bool) { return value, true })
+}
+
+// TestKeptSaysWhatIsThere: the reason to keep an item says of a value only what is so.
+func TestKeptSaysWhatIsThere(t *testing.T) {
+	t.Parallel()
+	admin := criteria.Condition{Field: "role", Ops: criteria.Ops{"!=": "admin"}}
+	open := criteria.Condition{Field: "role", Ops: criteria.Ops{"not-in": []any{"open", "new"}}}
+	few := criteria.Condition{Field: "role", Ops: criteria.Ops{"<=": int64(3)}}
+	const missing, null, odd = "role is missing", "role is null", "role is of another type"
+	for _, tt := range []struct {
+		of   criteria.Condition
+		data map[string]any
+		want string
+	}{
+		{admin, map[string]any{"role": "admin"}, "role is admin"}, {admin, nil, missing}, {admin, map[string]any{"role": nil}, null},
+		{admin, map[string]any{"role": int64(1)}, odd}, {open, map[string]any{"role": "new"}, "role is open or new"}, {open, nil, missing},
+		{open, map[string]any{"role": true}, odd}, {few, map[string]any{"role": int64(4)}, "role is more than 3"}, {few, nil, missing},
+		{few, map[string]any{"role": "4"}, odd}, {criteria.Condition{Field: "role", Is: "not empty"}, map[string]any{"role": ""}, "role is empty"},
+		{criteria.Condition{Field: "role", Is: "not empty"}, map[string]any{"role": nil}, null},
+		{criteria.Condition{Field: "role", Is: "not empty"}, nil, missing}, {criteria.Condition{Field: "role", Is: "not empty"}, map[string]any{"role": int64(0)}, odd},
+		{criteria.Condition{Field: "role", Ops: criteria.Ops{"!=": nil}}, map[string]any{"role": nil}, "role is null"},
+		{criteria.Condition{Field: "role", Ops: criteria.Ops{"==": "x"}}, nil, "role is not x"},
+	} {
+		of := documents.Document{Data: tt.data}.Lookup
+		if got, invalid := tt.of.Kept(tt.of.Holds(of), of); got != tt.want || invalid {
+			t.Errorf("%s, %v: %s (%t), want %s", tt.of.Words(), tt.data, got, invalid, tt.want)
+		}
+	}
+}
+
+// TestTextsOfTimes: a text is read as ISO 8601, also with a blank in place of the T; without an offset, it is the latest that it may
+// mean. What has another order is no time.
+func TestTextsOfTimes(t *testing.T) {
+	t.Parallel()
+	at := func(hour int) time.Time { return time.Date(2020, 11, 3, hour, 0, 0, 0, time.UTC) }
+	for text, want := range map[string]time.Time{
+		"2020-11-03T10:00:00Z": at(10), "2020-11-03 10:00:00Z": at(10), "2020-11-03 10:00Z": at(10), "2020-11-03T10:00:00+0200": at(8),
+		"2020-11-03 10:00:00+02:00": at(8), "2020-11-03 10:00:00 +0000": at(10), "2020-11-03T10:00:00.000-0100": at(11),
+		"2020-11-03 10:00:00": at(22), "2020-11-03 10:00": at(22), "2020-11-03 10:00:00.123": at(22).Add(123 * time.Millisecond),
+		"2020-11-03 10:00:00.123456": at(22).Add(123456 * time.Microsecond), "2020-11-03": at(36),
+
+		"2020-11-03 ": {}, "2020-11-03  10:00": {}, "2020-11-03 10:00 PM": {}, "2020-11-03 Z": {}, "2020-11-03Z": {}, "2020-11-03 +0000": {}, "03-11-2020 10:00:00": {},
+		"2020-11-03 10:00:00 UTC": {}, "20201103T101010Z": {}, "2020/11/03 10:00": {}, "Nov 3, 2020": {}, "": {}, "1970-01-01 00:00:00": {},
+	} {
+		got, ok := criteria.Age{As: "text"}.At(text)
+		if ok != !want.IsZero() || ok && !got.Equal(want) {
+			t.Errorf("%q: %v, %t, want %v", text, got, ok, want)
+		}
+	}
 }
 
 // TestNumberOf: a number is an int64 as long as it fits, and no number if it fits no type.

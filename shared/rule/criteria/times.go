@@ -31,7 +31,7 @@ type form struct {
 	read func(value any) (at time.Time, ok bool)
 	// first is the least value that a query asks for, nil if there is none; before is what the times before one are less than.
 	first  any
-	behind any // of numbers: from which on they mean no time
+	behind any // of numbers and texts: from which on they mean no time
 	before func(at time.Time) any
 }
 
@@ -50,6 +50,7 @@ var forms = []form{
 	numbers("milliseconds", "a number of milliseconds since 1970", 1000),
 	numbers("seconds", "a number of seconds since 1970", 1),
 	{as: "text", words: "a date and time of ISO 8601", read: readText, first: documents.Earliest.Format(time.DateOnly),
+		behind: ":", // comes after all digits
 		// A text names a local time, which is at most 14 hours ahead of UTC.
 		before: func(at time.Time) any { return at.Add(retention.Day).UTC().Format("2006-01-02T15:04:05.999999999") }},
 }
@@ -72,13 +73,21 @@ func numbers(as, words string, perSecond float64) form {
 	}
 }
 
-// readText reads a date or a time of ISO 8601. A date lasts until its end, and what names no offset is of the zone that is
-// farthest behind UTC: so nothing counts as older than it may be.
+// offsets are the ways to write the offset of a text. Python's isoformat has the first, its strftime the second, and Swift's
+// description the third.
+var offsets = []string{"Z07:00", "Z0700", " Z0700"}
+
+// readText reads a date or a time of ISO 8601, also with a blank in place of the T, as Dart's toString and Python's str write it. A
+// date lasts until its end, and what names no offset is of the zone that is farthest behind UTC: so nothing counts as older than it
+// may be.
 func readText(value any) (at time.Time, ok bool) {
 	text, _ := value.(string)
+	if len(text) > len(time.DateOnly) && text[len(time.DateOnly)] == ' ' {
+		text = text[:len(time.DateOnly)] + "T" + text[len(time.DateOnly)+1:]
+	}
 	for _, layout := range []string{"2006-01-02T15:04:05.999999999", "2006-01-02T15:04", time.DateOnly} {
-		if layout != time.DateOnly {
-			if at, err := time.Parse(layout+"Z07:00", text); err == nil {
+		for _, offset := range offsets {
+			if at, err := time.Parse(layout+offset, text); err == nil && layout != time.DateOnly {
 				return at.UTC(), !at.Before(documents.Earliest)
 			}
 		}
@@ -196,7 +205,7 @@ func (a Age) Least() any {
 	return documents.Earliest
 }
 
-// Behind returns the number from which on numbers mean no time; nil if the field holds none.
+// Behind returns the number or text from which on these mean no time; nil if the field holds timestamps.
 func (a Age) Behind() any { return a.form().behind }
 
 // Indexed reports whether an index finds what is old enough.

@@ -30,7 +30,7 @@ type Source struct {
 	decider *Decider
 	read    func(ctx context.Context, paths []string) (map[string]documents.Document, error)
 	first   func(context.Context, documents.Query, documents.Cursor, int) ([]documents.Document, error)
-	count   func(ctx context.Context, q documents.Query, most int) (int, error)
+	count   func(ctx context.Context, q documents.Query) (int, error)
 	left    *int   // children that the commit may still hold; nil: there is no commit
 	deleted string // the uid of an account that counts as deleted, in a preview of what follows that
 
@@ -40,8 +40,9 @@ type Source struct {
 
 // Source returns what rules read from while planning.
 func (d *Decider) Source() *Source {
+	count := func(ctx context.Context, q documents.Query) (int, error) { return d.Documents.Count(ctx, q, 0) }
 	return &Source{
-		decider: d, read: d.Documents.GetAll, first: d.Documents.First, count: d.Documents.Count, got: map[documents.Ref]*documents.Document{},
+		decider: d, read: d.Documents.GetAll, first: d.Documents.First, count: count, got: map[documents.Ref]*documents.Document{},
 	}
 }
 
@@ -115,12 +116,12 @@ func (s *Source) First(ctx context.Context, q documents.Query, from documents.Cu
 
 // Lacking implements [cleanup.Source].
 func (s *Source) Lacking(ctx context.Context, q documents.Query, field string) (bool, error) {
-	all, err := s.count(ctx, q, 0)
+	all, err := s.count(ctx, q)
 	if err != nil || all == 0 {
 		return false, err
 	}
 	q.OrderBy = []string{field}
-	having, err := s.count(ctx, q, 0)
+	having, err := s.count(ctx, q)
 	return having < all, err
 }
 

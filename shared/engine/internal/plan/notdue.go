@@ -126,7 +126,7 @@ func withoutAge(n cleanup.NotDue) without {
 		case time.Time:
 			w.behind = ""
 		case string:
-			w.behind = []byte{}
+			w.behind = cmp.Or(n.Behind, any([]byte{}))
 		default:
 			w.behind = cmp.Or(n.Behind, any(time.Time{}))
 		}
