@@ -1,7 +1,7 @@
 // Package doubts says what a project's documents tell against a rule, before it deletes anything.
 //
-// fields.go doubts what the rule says of its items, relations.go what it says of others, and referrers.go looks for those of which
-// it says nothing.
+// fields.go doubts what the rule says of its items, relations.go what it says of others, and referrers.go looks for those of
+// which it says nothing.
 package doubts
 
 import (

@@ -129,8 +129,8 @@ func (l *looking) negated() {
 			}
 		}
 		if n*2 > len(l.sample) {
-			l.say(`where[%d]: %s is missing, or of another type, in %d of %d, which the rule keeps: to delete these, too, write {"field": `+
-				`%q, %q: %s} into "unless" instead`, i, w.Field, n, len(l.sample), w.Field, operator, operand)
+			l.say(`where[%d]: %s is missing, or of another type, in %d of %d, which the rule keeps: to delete these, too, write `+
+				`{"field": %q, %q: %s} into "unless" instead`, i, w.Field, n, len(l.sample), w.Field, operator, operand)
 		}
 	}
 }

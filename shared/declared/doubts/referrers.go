@@ -61,8 +61,8 @@ func (a reference) compare(b reference) int {
 // inMaps reports whether a field is one of maps in a list, for which nothing can ask.
 func inMaps(field string) bool { return strings.Contains(strings.TrimSuffix(field, "[]"), "[]") }
 
-// referrers names other collections whose documents refer to what the rule deletes, by fields of which the rule says nothing: once
-// that is deleted, these refer to nothing.
+// referrers names other collections whose documents refer to what the rule deletes, by fields of which the rule says nothing:
+// once that is deleted, these refer to nothing.
 func (l *looking) referrers(ctx context.Context) {
 	targets := l.targets()
 	if len(targets) == 0 {
@@ -194,10 +194,11 @@ func mentions(field string, value any) (all []mention) {
 // mentioned adds the fields by which a document of a collection refers to targets, or perhaps does.
 func (l *looking) mentioned(name string, d documents.Document, targets []target, found map[reference]bool) {
 	said, along := l.said(name, d)
+	noun := strings.TrimSuffix(strings.ToLower(l.Rule.Name()), "s")
 	for _, m := range mentions("", d.Data) {
 		for n, t := range targets {
 			at := reference{n, name, m.field}
-			id, is, maybe := t.means(m.value, strings.Contains(strings.ToLower(m.field), strings.TrimSuffix(strings.ToLower(l.Rule.Name()), "s")))
+			id, is, maybe := t.means(m.value, strings.Contains(strings.ToLower(m.field), noun))
 			of := func(of rule.Relation) bool { return top(of) == name && of.Field == m.field }
 			switch {
 			case slices.ContainsFunc(slices.Concat(l.Related(), l.With), of): // the rule says it
@@ -229,8 +230,8 @@ func (t target) means(value any, isNamed bool) (id string, is, maybe bool) {
 	return text, t.known[text], maybe
 }
 
-// said returns the ids of items to which a document of a collection belongs, as far as the rule knows: it refers to them by a field
-// that the rule names, or its path is one that the rule names. along reports whether it is deleted together with one.
+// said returns the ids of items to which a document of a collection belongs, as far as the rule knows: it refers to them by a
+// field that the rule names, or its path is one that the rule names. along reports whether it is deleted together with one.
 func (l *looking) said(name string, d documents.Document) (ids map[string]bool, along bool) {
 	ids = map[string]bool{}
 	for _, of := range slices.Concat(l.Related(), l.With) {

@@ -142,8 +142,8 @@ func valuesOf(d documents.Document, field string) []any {
 	}
 }
 
-// ofMaps says how many values of a field are maps, which refer to nothing, and what to write instead. keys is how a rule there names
-// the keys of a map.
+// ofMaps says how many values of a field are maps, which refer to nothing, and what to write instead. keys is how a rule there
+// names the keys of a map.
 func (l *looking) ofMaps(key, field, keys string, values []any) {
 	n, write := 0, ""
 	for _, value := range values {

@@ -1,7 +1,6 @@
 // Package enginetest runs a function in a test: on a project of its own on the local backends, with the test's clock. It
 // records every request to Firestore and every log line. When the test ends, it checks what production needs and the emulator
-// does not enforce: that an index of the functions' lists covers each query, and that each request names its database in its
-// header.
+// does not enforce: that an index of the functions' lists covers each query, and that none is beyond Firestore's limits.
 package enginetest
 
 import (

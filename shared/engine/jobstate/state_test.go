@@ -135,17 +135,6 @@ func TestRewind(t *testing.T) {
 	want(t, "after that", "o", acquired(t, s, candidate(third, midnight)).Begins())
 }
 
-func TestStop(t *testing.T) {
-	s := acquired(t, State{}, candidate(first, midnight))
-	want(t, "told", false, s.IsStopping())
-	for mark, told := range map[any]bool{first: true, second: false, 7: false, "": false} {
-		s.Stop = mark
-		want(t, "told", told, s.IsStopping())
-	}
-	want(t, "after its end", nil, released(t, s, report.Report{RunID: first}, "").Stop)
-	want(t, "nobody", false, State{Stop: ""}.IsStopping())
-}
-
 // TestRetries of a run that was aborted or stopped are not planned.
 func TestRetries(t *testing.T) {
 	for _, tt := range []struct {
