@@ -2,11 +2,13 @@ package declared_test
 
 import (
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
+	"github.com/firesweep/firesweep/shared/declared/doubts"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -49,6 +51,11 @@ func TestExamples(t *testing.T) {
 			if err := project.Load(t.Context(), sample); err != nil {
 				t.Fatal(err)
 			}
+			var due []string
+			for _, item := range f.Run(t, `{"dryRun":true}`).Plan {
+				due = append(due, strings.TrimPrefix(item.Target, report.AccountPrefix))
+			}
+			enginetest.Want(t, "doubts", []string(nil), doubts.Of(t.Context(), reader(t, f), *e.Rule, due))
 			rep := f.Run(t, "")
 			want := enginetest.Done(e.Kind(), max(1, rep.Actions[e.Rule.Kind()].Done))
 			if e.Warn != nil {

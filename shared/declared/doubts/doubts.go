@@ -1,74 +1,74 @@
 // Package doubts says what a project's documents tell against a rule, before it deletes anything.
+//
+// fields.go doubts what the rule says of its items, relations.go what it says of others, and referrers.go looks for those of
+// which it says nothing.
 package doubts
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
-	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// How many documents are looked at: of the rule's collection, of those that exceptions may keep, and of each relation.
+// How many documents are read for a rule: at most, and of its collection.
 const (
-	sampled  = 100
-	excepted = 30
-	related  = 20
-)
-
-// An exception that keeps more than mostPercent of leastLooked documents or more is doubtful.
-const (
-	mostPercent = 90
-	leastLooked = 20
+	mostReads = 300
+	sampled   = 100
 )
 
 // looking is a look at a project for a rule.
 type looking struct {
 	rule.Rule
 	documents.Reader
-	sample []documents.Document // the first of the rule's collection
-	whole  bool                 // the sample is the whole collection
+	meter  *usage.Meter
+	end    int64                           // what the meter shows when nothing more may be read
+	sample []documents.Document            // the first of the rule's collection
+	whole  bool                            // the sample is the whole collection
+	along  map[string][]documents.Document // by a key of with: some of what is deleted along
+	due    []string                        // what a plan deletes: the uids of accounts
 	doubts []string
+	unread bool  // there was more to read than may be
 	failed error // the first error: something could not be looked at
 }
 
 // Of returns what a project's documents tell against a rule, each in a sentence with the key and what would be right: names of
 // collections and of fields that are not there, values that nobody has, also of what it keeps, ages of another form, a mark
-// that is the application's field, exceptions that keep nearly everything, documents elsewhere that refer to the rule's, and
-// collections below a document that would stay, unless a plan that deletes something has said these. What could not be looked
-// at is said, too.
-func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned bool) []string {
-	l := &looking{Rule: of, Reader: r}
+// that is the application's field, conditions and exceptions that keep nearly everything, relations that find nothing, documents
+// elsewhere that refer to what the rule deletes, and collections below a document that would stay, unless a plan that deletes
+// something has said these. planned are the paths, names or uids of that plan. What could not be looked at is said, too.
+func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned []string) []string {
+	l := &looking{Rule: of, Reader: r, along: map[string][]documents.Document{}, due: planned, meter: usage.FromContext(ctx)}
+	ctx = usage.NewContext(ctx, l.meter)
+	l.end = l.meter.Usage().FirestoreReads + mostReads
 	l.empty(ctx)
-	all, err := declared.Unfound(ctx, r, nil, of)
-	l.doubts, l.failed = append(l.doubts, all...), cmp.Or(l.failed, err)
+	l.tell(declared.Unfound(ctx, r, nil, of))
 	if of.OfDocuments() && l.look(ctx) {
 		l.fields(ctx)
 		l.values(ctx)
 		l.keeping(ctx)
+		l.negated()
 		l.forms()
 		l.mark()
-		l.exceptions(ctx)
-		for _, related := range of.Related() {
-			l.relation(ctx, related)
-		}
-		if of.Deletes() {
-			l.referrers(ctx)
-		}
+		l.relations(ctx)
 	}
-	if of.Deletes() && !planned {
-		var all []string
-		for _, d := range l.sample {
-			all = append(all, d.Path)
+	if of.Deletes() {
+		l.referrers(ctx)
+	}
+	if of.Deletes() && len(l.due) == 0 {
+		var some []string
+		for _, d := range l.sample[:min(len(l.sample), l.left()/(1+len(of.Along())))] {
+			some = append(some, d.Path)
 		}
-		stay, err := declared.Staying(ctx, r, "with", of, all)
-		l.doubts, l.failed = append(l.doubts, stay...), cmp.Or(l.failed, err)
+		l.tell(declared.Staying(ctx, r, "with", of, some))
+	}
+	if l.unread {
+		l.say("there is more to look at than %d documents, which a plan reads for this", mostReads)
 	}
 	if l.failed != nil {
 		l.say("not all of it could be looked at: %s", l.failed)
@@ -80,39 +80,44 @@ func (l *looking) say(format string, args ...any) {
 	l.doubts = append(l.doubts, fmt.Sprintf(format, args...))
 }
 
+// tell takes doubts that others have found, and why they could not find all.
+func (l *looking) tell(doubts []string, err error) {
+	l.doubts, l.failed = append(l.doubts, doubts...), cmp.Or(l.failed, err)
+}
+
+// left is how many documents may still be read.
+func (l *looking) left() int { return int(max(0, l.end-l.meter.Usage().FirestoreReads)) }
+
 // first returns the first documents that a query finds; ok is false if that could not be read.
 func (l *looking) first(ctx context.Context, q documents.Query, n int) (found []documents.Document, ok bool) {
+	if l.left() < n {
+		l.unread = true
+		return nil, false
+	}
 	found, err := l.First(ctx, q, "", n)
 	l.failed = cmp.Or(l.failed, err)
 	return found, err == nil
 }
 
-// getAll returns documents, in the order of their paths, without those that do not exist.
-func (l *looking) getAll(ctx context.Context, paths []string) (found []documents.Document) {
+// exist returns those of some documents that exist, and how many were looked up; ok is false if that could not be read.
+func (l *looking) exist(ctx context.Context, refs []documents.Ref) (exist map[documents.Ref]bool, n int, ok bool) {
+	var paths []string
+	for _, ref := range refs {
+		paths = append(paths, ref.Path())
+	}
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	if l.left() < len(paths) {
+		l.unread = true
+		return nil, 0, false
+	}
 	there, err := l.GetAll(ctx, paths)
 	l.failed = cmp.Or(l.failed, err)
-	for _, path := range paths {
-		if d, exists := there[path]; exists {
-			found = append(found, d)
-		}
+	exist = map[documents.Ref]bool{}
+	for path := range there {
+		exist[documents.Document{Path: path}.Ref()] = true
 	}
-	return found
-}
-
-// empty names the collections in which the rule looks for what is related and that have no document.
-func (l *looking) empty(ctx context.Context) {
-	asked := map[rule.Place]bool{{}: true}
-	for _, related := range l.Related() {
-		in := related.Place()
-		if asked[in] || strings.HasPrefix(in.Collection, "{parent}") {
-			continue
-		}
-		asked[in] = true
-		if found, ok := l.first(ctx, in.Query(documents.NameOnly...), 1); ok && len(found) == 0 {
-			l.say("%s: the collection %s has no document, so a run does nothing: is that its name? If it is, put any document into it",
-				related.Key, in.Collection)
-		}
-	}
+	return exist, len(paths), err == nil
 }
 
 // look reads the first documents of the rule's collection. It reports whether there are any to look at.
@@ -131,258 +136,4 @@ func (l *looking) look(ctx context.Context) bool {
 		l.say("the collection %s has no document: is that its name?", l.Source())
 	}
 	return len(l.sample) > 0
-}
-
-// has reports whether a document has something: one of the sample, or one that filters find. It may be true if nobody knows.
-func (l *looking) has(ctx context.Context, it func(documents.Document) bool, filters ...documents.Filter) bool {
-	switch {
-	case slices.ContainsFunc(l.sample, it):
-		return true
-	case l.whole:
-		return false
-	case l.IsGroup() || len(filters) == 0: // no index knows
-		return true
-	}
-	q := l.Place().Query(documents.NameOnly...)
-	q.Where = filters
-	for _, f := range filters { // one that is ranged decides the order
-		if strings.ContainsAny(f.Op, "<>!") {
-			q.OrderBy = []string{f.Field}
-		}
-	}
-	found, ok := l.first(ctx, q, 1)
-	return len(found) > 0 || !ok
-}
-
-// fields names the fields by which documents are judged and that no document has.
-func (l *looking) fields(ctx context.Context) {
-	judged := l.Rule
-	judged.With = nil
-	for _, field := range judged.Judged()[l.Source()] {
-		field, _, _ = strings.Cut(field, "[]")
-		set := func(d documents.Document) bool { return d.Value(field) != nil }
-		if l.Warn != nil && field == l.Warn.Field || l.has(ctx, set, documents.Filter{Field: field, Op: "!=", Value: nil}) {
-			continue
-		}
-		l.say("no document of %s has %s: is that its name?", l.Source(), field)
-	}
-}
-
-// shown is how many values of a field are listed at most.
-const shown = 5
-
-// values names conditions that no document meets, and the values that there are.
-func (l *looking) values(ctx context.Context) {
-	for i, w := range l.Where {
-		filters, _, ok := w.Filters()
-		set := func(d documents.Document) bool { return d.Value(w.Field) != nil }
-		meets := func(d documents.Document) bool { return w.Holds(d.Lookup) == criteria.Met }
-		if !ok || l.OfEntries(w.Field) || !slices.ContainsFunc(l.sample, set) || l.has(ctx, meets, filters...) {
-			continue
-		}
-		there := ""
-		if values := l.valuesOf(w.Field); len(values) <= shown {
-			there = "; the documents looked at have " + criteria.List(values, "and")
-		}
-		l.say("where[%d]: there is no document of %s whose %s%s", i, l.Source(), w.Words(), there)
-	}
-}
-
-// valuesOf returns the values of a field that there are in the sample, as people read them.
-func (l *looking) valuesOf(field string) []string {
-	values := map[string]bool{}
-	for _, d := range l.sample {
-		if value := d.Value(field); value != nil {
-			values[fmt.Sprintf("%.40s", strings.Join(criteria.Shown(value), ", "))] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(values))
-}
-
-// keeping names the texts by which conditions keep documents and that no document has, where the field has few others: a
-// misspelt one deletes what it should keep.
-func (l *looking) keeping(ctx context.Context) {
-	for i, w := range l.Where {
-		l.keepingBy(ctx, fmt.Sprintf("where[%d]", i), w, "!=", "not-in")
-	}
-	for _, u := range l.Unless {
-		l.keepingBy(ctx, u.Key, u.Condition(), "==", "in")
-	}
-}
-
-func (l *looking) keepingBy(ctx context.Context, key string, w criteria.Condition, operators ...string) {
-	values := l.valuesOf(w.Field)
-	if len(values) == 0 || len(values) > shown || l.OfEntries(w.Field) {
-		return
-	}
-	for _, operator := range operators {
-		operands, several := w.Ops[operator].([]any)
-		if !several {
-			operands = []any{w.Ops[operator]}
-		}
-		for _, operand := range operands {
-			text, isText := operand.(string)
-			has := func(d documents.Document) bool { return d.Value(w.Field) == operand }
-			if !isText || l.has(ctx, has, documents.Filter{Field: w.Field, Op: "==", Value: operand}) {
-				continue
-			}
-			l.say("%s: no document of %s has %s %q, which the rule keeps; the documents looked at have %s", key, l.Source(), w.Field, text,
-				criteria.List(values, "and"))
-		}
-	}
-}
-
-// forms names ages whose field mostly holds times of another form than the one that the rule reads.
-func (l *looking) forms() {
-	for i, a := range l.Age {
-		if a.Field == "" || l.OfEntries(a.Field) {
-			continue
-		}
-		l.formsOf(fmt.Sprintf("age[%d]", i), a, l.sample)
-	}
-}
-
-// formsOf names forms of times that some documents hold and an age does not read. It reports whether there are any.
-func (l *looking) formsOf(key string, a criteria.Age, all []documents.Document) bool {
-	set, read, forms := 0, 0, map[string]int{}
-	texts, example := 0, ""
-	for _, d := range all {
-		value := d.Value(a.Field)
-		if value == nil {
-			continue
-		}
-		set++
-		if _, ok := a.At(value); ok {
-			read++
-			continue
-		}
-		if text, isText := value.(string); isText && a.As == "text" && strings.TrimSpace(text) != "" {
-			texts, example = texts+1, cmp.Or(example, text)
-		}
-		for _, as := range criteria.Forms() {
-			if _, ok := (criteria.Age{As: as}).At(value); ok {
-				forms[as]++
-			}
-		}
-	}
-	for _, as := range slices.Sorted(maps.Keys(forms)) {
-		form := criteria.Age{As: as}.Form()
-		switch {
-		case forms[as] > read && as == "timestamp":
-			l.say("%s: %s is %s in %d of %d: leave \"as\" out", key, a.Field, form, forms[as], set)
-		case forms[as] > read:
-			l.say("%s: %s is %s in %d of %d: write \"as\": %q", key, a.Field, form, forms[as], set, as)
-		default:
-			l.say("%s: %s is %s in %d of %d, and the rule keeps these", key, a.Field, form, forms[as], set)
-		}
-	}
-	if texts > 0 {
-		l.say("%s: %s is a text such as %.40q in %d of %d, which is no date and time of ISO 8601, and the rule keeps these", key, a.Field,
-			example, texts, set)
-	}
-	return len(forms)+texts > 0
-}
-
-// mark says whether the mark of a warning is a field of the application's.
-func (l *looking) mark() {
-	if l.Warn == nil {
-		return
-	}
-	marked := 0
-	for _, d := range l.sample {
-		if d.Value(l.Warn.Field) != nil {
-			marked++
-		}
-	}
-	if marked*2 > len(l.sample) {
-		l.say("warn.field: %d of %d have %s already: unless this rule wrote it, give the mark a field of its own", marked,
-			len(l.sample), l.Warn.Field)
-	}
-}
-
-// addresses says whether a relation looks for accounts by fields that hold addresses of e-mail: no account has such an id.
-func (l *looking) addresses(of rule.Relation) {
-	for _, field := range criteria.Holes(of.Account) {
-		texts := slices.DeleteFunc(l.valuesOf(field), func(text string) bool { return text == "" })
-		if len(texts) > 0 && !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(text, "@") }) {
-			l.say("%s: %s holds addresses of e-mail, and an account is found by its uid: name the field that holds that", of.Key, field)
-		}
-	}
-}
-
-// exceptions names documents of unless that keep nearly everything.
-func (l *looking) exceptions(ctx context.Context) {
-	for _, related := range append(l.Related(), l.With...) {
-		l.addresses(related)
-	}
-	for _, u := range l.Unless {
-		if u.Document == "" || u.Where != nil {
-			continue
-		}
-		paths := l.leadsTo(u, excepted)
-		there := l.getAll(ctx, slices.Compact(slices.Sorted(slices.Values(paths))))
-		kept := 0
-		for _, path := range paths {
-			if slices.ContainsFunc(there, func(d documents.Document) bool { return d.Path == path }) {
-				kept++
-			}
-		}
-		if len(paths) >= leastLooked && kept*100 > len(paths)*mostPercent {
-			l.say("%s: %d of %d are kept because %s exists: did you mean gone?", u.Key, kept, len(paths), u.Document)
-		}
-	}
-}
-
-// leadsTo returns the paths of the documents to which a relation leads from the first documents, where it is one of each.
-func (l *looking) leadsTo(of rule.Relation, first int) (paths []string) {
-	for _, d := range l.sample[:min(first, len(l.sample))] {
-		item, _ := l.ItemOf(d)
-		if refs, ok := item.Fill(of.Document); ok && len(refs) == 1 {
-			paths = append(paths, refs[0].Path())
-		}
-	}
-	return paths
-}
-
-// relation names what none of the documents that a relation may find has: a field by which it asks, or a value of the type for
-// which it asks.
-func (l *looking) relation(ctx context.Context, of rule.Relation) {
-	q := of.Place().Query()
-	var found []documents.Document
-	switch {
-	case of.Subcollection != "":
-		q.Group = false
-		const each = 5
-		for _, d := range l.sample[:min(related/each, len(l.sample))] {
-			q.Collection = d.Path + "/" + of.Subcollection
-			some, _ := l.first(ctx, q, each)
-			found = append(found, some...)
-		}
-	case of.Collection+of.CollectionGroup != "":
-		found, _ = l.first(ctx, q, related)
-	case of.Document != "" && of.Where != nil:
-		found = l.getAll(ctx, l.leadsTo(of, related))
-	}
-	if len(found) == 0 {
-		return
-	}
-	expect := func(key, field string, tells func(value any, d documents.Document) bool) {
-		if field != "" && !slices.ContainsFunc(found, func(d documents.Document) bool {
-			value, there := d.Lookup(field)
-			return there && tells(value, d)
-		}) {
-			l.say("%s: %s is missing, or of another type, in all of %d: is that its name?", key, field, len(found))
-		}
-	}
-	expect(of.Key+".field", of.PlainField(), func(value any, _ documents.Document) bool { return value != nil })
-	if of.Within != nil && !l.formsOf(of.Key+".within", *of.Within, found) {
-		expect(of.Key+".within", of.Within.Field, func(value any, _ documents.Document) bool {
-			_, dated := of.Within.At(value)
-			return dated
-		})
-	}
-	for n, w := range of.Where {
-		expect(fmt.Sprintf("%s.where[%d]", of.Key, n), w.Field,
-			func(_ any, d documents.Document) bool { return w.Holds(d.Lookup) != criteria.Unclear })
-	}
 }

@@ -1,0 +1,205 @@
+package doubts
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
+)
+
+// has reports whether a document has something: one of the sample, or one that filters find. It may be true if nobody knows.
+func (l *looking) has(ctx context.Context, it func(documents.Document) bool, filters ...documents.Filter) bool {
+	switch {
+	case slices.ContainsFunc(l.sample, it):
+		return true
+	case l.whole:
+		return false
+	case l.IsGroup() || len(filters) == 0: // no index knows
+		return true
+	}
+	q := l.Place().Query(documents.NameOnly...)
+	q.Where = filters
+	for _, f := range filters { // one that is ranged decides the order
+		if strings.ContainsAny(f.Op, "<>!") {
+			q.OrderBy = []string{f.Field}
+		}
+	}
+	found, ok := l.first(ctx, q, 1)
+	return len(found) > 0 || !ok
+}
+
+// fields names the fields by which documents are judged and that no document has.
+func (l *looking) fields(ctx context.Context) {
+	judged := l.Rule
+	judged.With = nil
+	for _, field := range judged.Judged()[l.Source()] {
+		field, _, _ = strings.Cut(field, "[]")
+		set := func(d documents.Document) bool { return d.Value(field) != nil }
+		if l.Warn != nil && field == l.Warn.Field || l.has(ctx, set, documents.Filter{Field: field, Op: "!=", Value: nil}) {
+			continue
+		}
+		l.say("no document of %s has %s: is that its name?", l.Source(), field)
+	}
+}
+
+// shown is how many values of a field are listed at most.
+const shown = 5
+
+// values names conditions that no document meets, and the values that there are.
+func (l *looking) values(ctx context.Context) {
+	for i, w := range l.Where {
+		filters, _, ok := w.Filters()
+		set := func(d documents.Document) bool { return d.Value(w.Field) != nil }
+		meets := func(d documents.Document) bool { return w.Holds(d.Lookup) == criteria.Met }
+		if !ok || l.OfEntries(w.Field) || !slices.ContainsFunc(l.sample, set) || l.has(ctx, meets, filters...) {
+			continue
+		}
+		there := ""
+		if values := l.shownOf(w.Field); len(values) <= shown {
+			there = "; the documents looked at have " + criteria.List(values, "and")
+		}
+		l.say("where[%d]: there is no document of %s whose %s%s", i, l.Source(), w.Words(), there)
+	}
+}
+
+// shownOf returns the values of a field that there are in the sample, as people read them.
+func (l *looking) shownOf(field string) []string {
+	values := map[string]bool{}
+	for _, d := range l.sample {
+		if value := d.Value(field); value != nil {
+			values[fmt.Sprintf("%.40s", strings.Join(criteria.Shown(value), ", "))] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(values))
+}
+
+// keeping names the texts by which conditions keep documents and that no document has, where the field has few others: a
+// misspelt one deletes what it should keep.
+func (l *looking) keeping(ctx context.Context) {
+	for i, w := range l.Where {
+		l.keepingBy(ctx, fmt.Sprintf("where[%d]", i), w, "!=", "not-in")
+	}
+	for _, u := range l.Unless {
+		l.keepingBy(ctx, u.Key, u.Condition(), "==", "in")
+	}
+}
+
+func (l *looking) keepingBy(ctx context.Context, key string, w criteria.Condition, operators ...string) {
+	values := l.shownOf(w.Field)
+	if len(values) == 0 || len(values) > shown || l.OfEntries(w.Field) {
+		return
+	}
+	for _, operator := range operators {
+		operands, several := w.Ops[operator].([]any)
+		if !several {
+			operands = []any{w.Ops[operator]}
+		}
+		for _, operand := range operands {
+			text, isText := operand.(string)
+			has := func(d documents.Document) bool { return d.Value(w.Field) == operand }
+			if !isText || l.has(ctx, has, documents.Filter{Field: w.Field, Op: "==", Value: operand}) {
+				continue
+			}
+			l.say("%s: no document of %s has %s %q, which the rule keeps; the documents looked at have %s", key, l.Source(), w.Field, text,
+				criteria.List(values, "and"))
+		}
+	}
+}
+
+// negated names conditions by != and not-in that keep most documents because these have no such field, or one of another type.
+func (l *looking) negated() {
+	for i, w := range l.Where {
+		operator, kept := "==", w.Ops["!="]
+		if kept == nil {
+			operator, kept = "in", w.Ops["not-in"]
+		}
+		operand, err := json.Marshal(kept)
+		if kept == nil || err != nil || l.OfEntries(w.Field) {
+			continue
+		}
+		n := 0
+		for _, d := range l.sample {
+			if d.Value(w.Field) == nil && w.Holds(d.Lookup) == criteria.Unmet || w.Holds(d.Lookup) == criteria.Unclear {
+				n++
+			}
+		}
+		if n*2 > len(l.sample) {
+			l.say(`where[%d]: %s is missing, or of another type, in %d of %d, which the rule keeps: to delete these, too, write `+
+				`{"field": %q, %q: %s} into "unless" instead`, i, w.Field, n, len(l.sample), w.Field, operator, operand)
+		}
+	}
+}
+
+// forms names ages whose field mostly holds times of another form than the one that the rule reads.
+func (l *looking) forms() {
+	for i, a := range l.Age {
+		if a.Field == "" || l.OfEntries(a.Field) {
+			continue
+		}
+		l.formsOf(fmt.Sprintf("age[%d]", i), a, l.sample)
+	}
+}
+
+// formsOf names forms of times that some documents hold and an age does not read. It reports whether there are any.
+func (l *looking) formsOf(key string, a criteria.Age, all []documents.Document) bool {
+	set, read, forms := 0, 0, map[string]int{}
+	texts, example := 0, ""
+	for _, d := range all {
+		value := d.Value(a.Field)
+		if value == nil {
+			continue
+		}
+		set++
+		if _, ok := a.At(value); ok {
+			read++
+			continue
+		}
+		if text, isText := value.(string); isText && a.As == "text" && strings.TrimSpace(text) != "" {
+			texts, example = texts+1, cmp.Or(example, text)
+		}
+		for _, as := range criteria.Forms() {
+			if _, ok := (criteria.Age{As: as}).At(value); ok {
+				forms[as]++
+			}
+		}
+	}
+	for _, as := range slices.Sorted(maps.Keys(forms)) {
+		form := criteria.Age{As: as}.Form()
+		switch {
+		case forms[as] > read && as == "timestamp":
+			l.say("%s: %s is %s in %d of %d: leave \"as\" out", key, a.Field, form, forms[as], set)
+		case forms[as] > read:
+			l.say("%s: %s is %s in %d of %d: write \"as\": %q", key, a.Field, form, forms[as], set, as)
+		default:
+			l.say("%s: %s is %s in %d of %d, and the rule keeps these", key, a.Field, form, forms[as], set)
+		}
+	}
+	if texts > 0 {
+		l.say("%s: %s is a text such as %.40q in %d of %d, which is no date and time of ISO 8601, and the rule keeps these", key, a.Field,
+			example, texts, set)
+	}
+	return len(forms)+texts > 0
+}
+
+// mark says whether the mark of a warning is a field of the application's.
+func (l *looking) mark() {
+	if l.Warn == nil {
+		return
+	}
+	marked := 0
+	for _, d := range l.sample {
+		if d.Value(l.Warn.Field) != nil {
+			marked++
+		}
+	}
+	if marked*100 > len(l.sample)*mostPercent { // a warning marks some
+		l.say("warn.field: %d of %d have %s already: unless this rule wrote it, give the mark a field of its own", marked,
+			len(l.sample), l.Warn.Field)
+	}
+}

@@ -1,0 +1,326 @@
+package doubts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
+)
+
+// How many documents are looked at: of the rule's, for a path that they fill, of those that a relation finds, and of these for all
+// relations together, but fewest for each.
+const (
+	excepted = 30
+	related  = 20
+	ofAll    = 80
+	fewest   = 4
+)
+
+// A relation is doubtful if, of so many values or more that were looked at, fewer than one of so many leads anywhere.
+const (
+	telling = 3
+	oneOf   = 10
+)
+
+// An exception that keeps more than mostPercent of leastLooked documents or more is doubtful.
+const (
+	mostPercent = 90
+	leastLooked = 20
+)
+
+// empty names the collections in which the rule looks for what is related and that have no document.
+func (l *looking) empty(ctx context.Context) {
+	asked := map[rule.Place]bool{{}: true}
+	for _, related := range l.Related() {
+		in := related.Place()
+		if asked[in] || strings.HasPrefix(in.Collection, "{parent}") {
+			continue
+		}
+		asked[in] = true
+		if found, ok := l.first(ctx, in.Query(documents.NameOnly...), 1); ok && len(found) == 0 {
+			l.say("%s: the collection %s has no document, so a run does nothing: is that its name? If it is, put any document into it",
+				related.Key, in.Collection)
+		}
+	}
+}
+
+// relations doubts relations that find nothing: by the values of the field by which they lead.
+func (l *looking) relations(ctx context.Context) {
+	all := slices.Concat(l.Related(), l.With)
+	for _, of := range all {
+		switch {
+		case of.Objects != "", of.Subcollection == rule.Everything:
+		case of.Document != "":
+			l.leads(ctx, of)
+			if of.Where != nil {
+				l.lacks(of, l.ledTo(ctx, of))
+			}
+		case of.Account != "":
+			l.uids(of)
+		default:
+			found := l.find(ctx, of, max(fewest, min(related, ofAll/len(all))))
+			if isWith(of) {
+				l.along[of.Key] = found
+			} else {
+				l.lacks(of, found)
+			}
+			if of.Field != "" {
+				l.refers(ctx, of, found)
+			}
+		}
+	}
+}
+
+func isWith(of rule.Relation) bool   { return strings.HasPrefix(of.Key, "with") }
+func isUnless(of rule.Relation) bool { return strings.HasPrefix(of.Key, "unless") }
+
+// find returns the first documents that a relation may find.
+func (l *looking) find(ctx context.Context, of rule.Relation, n int) (found []documents.Document) {
+	q := of.Place().Query()
+	if of.Subcollection == "" {
+		found, _ = l.first(ctx, q, n)
+		return found
+	}
+	q.Group = false
+	for _, d := range l.sample[:min(fewest, len(l.sample))] {
+		q.Collection = d.Path + "/" + of.Subcollection
+		some, _ := l.first(ctx, q, max(1, n/fewest))
+		found = append(found, some...)
+	}
+	return found
+}
+
+// lacks names what none of the documents that a relation may find has: a field by which it asks, or a value of the type for which
+// it asks.
+func (l *looking) lacks(of rule.Relation, found []documents.Document) {
+	if len(found) == 0 {
+		return
+	}
+	expect := func(key, field string, tells func(value any, d documents.Document) bool) {
+		if field != "" && !slices.ContainsFunc(found, func(d documents.Document) bool {
+			value, there := d.Lookup(field)
+			return there && tells(value, d)
+		}) {
+			l.say("%s: %s is missing, or of another type, in all of %d: is that its name?", key, field, len(found))
+		}
+	}
+	expect(of.Key+".field", of.PlainField(), func(value any, _ documents.Document) bool { return value != nil })
+	if of.Within != nil && !l.formsOf(of.Key+".within", *of.Within, found) {
+		expect(of.Key+".within", of.Within.Field, func(value any, _ documents.Document) bool {
+			_, dated := of.Within.At(value)
+			return dated
+		})
+	}
+	for n, w := range of.Where {
+		expect(fmt.Sprintf("%s.where[%d]", of.Key, n), w.Field,
+			func(_ any, d documents.Document) bool { return w.Holds(d.Lookup) != criteria.Unclear })
+	}
+}
+
+// valuesOf returns what a field of a document, as a rule writes it, holds: each of a list, each key of a map, or one value.
+func valuesOf(d documents.Document, field string) []any {
+	plain := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(field, "[]"), ".{id}"), ".*")
+	switch value := d.Value(plain).(type) {
+	case nil:
+		return nil
+	case []any:
+		return value
+	case map[string]any:
+		if plain == field || strings.HasSuffix(field, "[]") {
+			return []any{value}
+		}
+		var keys []any
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			keys = append(keys, key)
+		}
+		return keys
+	default:
+		return []any{value}
+	}
+}
+
+// ofMaps says how many values of a field are maps, which refer to nothing, and what to write instead. keys is how a rule there
+// names the keys of a map.
+func (l *looking) ofMaps(key, field, keys string, values []any) {
+	n, write := 0, ""
+	for _, value := range values {
+		inside, isMap := value.(map[string]any)
+		if isMap {
+			n++
+		}
+		for _, name := range slices.Sorted(maps.Keys(inside)) {
+			_, isID := documents.IDOf(inside[name])
+			switch _, isRef := documents.RefIn(inside[name]); {
+			case write != "":
+			case strings.HasSuffix(field, "[]"):
+				write = "have another list hold their ids"
+			case slices.ContainsFunc(l.sample, func(d documents.Document) bool { return d.ID() == name }):
+				write = "write " + field + keys
+			case isRef, isID && strings.HasSuffix(strings.ToLower(name), "id"):
+				write = "write " + field + "." + name
+			}
+		}
+	}
+	if n > 0 {
+		l.say("%s: %s holds a map in %d of %d, which refers to nothing: %s", key, field, n, len(values),
+			cmp.Or(write, "name a field that holds an id"))
+	}
+}
+
+// uids says whether a relation looks for accounts by what can be no uid.
+func (l *looking) uids(of rule.Relation) {
+	for _, field := range l.FieldHoles(of.Account) {
+		values := l.held(field)
+		values = slices.DeleteFunc(values, func(value any) bool { return value == "" })
+		l.ofMaps(of.Key, field, ".*", values)
+		odd := slices.DeleteFunc(slices.Clone(values), func(value any) bool {
+			text, _ := value.(string)
+			return !strings.ContainsAny(text, "@ ")
+		})
+		if len(odd) > 0 {
+			l.say("%s: %s holds an address of e-mail or a name in %d of %d, and an account is found by its uid: name the field that "+
+				"holds that", of.Key, field, len(odd), len(values))
+		}
+	}
+}
+
+// held returns what a field holds in the sample.
+func (l *looking) held(field string) (values []any) {
+	for _, d := range l.sample {
+		values = append(values, valuesOf(d, field)...)
+	}
+	return values
+}
+
+// leads doubts a relation by a document's path that leads to no document, or a document of unless that keeps nearly everything.
+func (l *looking) leads(ctx context.Context, of rule.Relation) {
+	fields := l.FieldHoles(of.Document)
+	for _, field := range fields {
+		l.ofMaps(of.Key, field, ".*", l.held(field))
+	}
+	var refs, single []documents.Ref
+	for _, d := range l.sample[:min(excepted, len(l.sample))] {
+		filled := l.filled(d, of)
+		if refs = append(refs, filled...); len(filled) == 1 {
+			single = append(single, filled...)
+		}
+	}
+	there, n, ok := l.exist(ctx, refs)
+	if !ok {
+		return
+	}
+	kept := len(slices.DeleteFunc(slices.Clone(single), func(ref documents.Ref) bool { return !there[ref] }))
+	so := ", so nearly all of these are due"
+	switch {
+	case isUnless(of):
+		if of.Where == nil && len(single) >= leastLooked && kept*100 > len(single)*mostPercent {
+			l.say("%s: %d of %d are kept because %s exists: did you mean gone?", of.Key, kept, len(single), of.Document)
+		}
+		if len(there) > 0 || !l.unmet(ctx, of, fields) {
+			return
+		}
+		so = ", and no item leads to one that does, so this keeps nothing"
+	case isWith(of):
+		so = ", so nothing is deleted along"
+	}
+	right := "is that its path?"
+	if len(fields) > 0 {
+		right = "is " + criteria.List(fields, "and") + " the right field?"
+	}
+	l.none(of.Key, len(there), n, "documents "+of.Document+" looked at exists"+so+": "+right)
+}
+
+// ledTo returns the documents to which a relation by a document's path leads from the first documents.
+func (l *looking) ledTo(ctx context.Context, of rule.Relation) []documents.Document {
+	var paths []string
+	for _, d := range l.sample[:min(related, len(l.sample))] {
+		for _, ref := range l.filled(d, of) {
+			paths = append(paths, ref.Path())
+		}
+	}
+	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
+	if l.left() < len(paths) {
+		l.unread = true
+		return nil
+	}
+	there, err := l.GetAll(ctx, paths)
+	l.failed = cmp.Or(l.failed, err)
+	return slices.Collect(maps.Values(there))
+}
+
+// none says that no or hardly any of what was looked at is what it should be.
+func (l *looking) none(key string, there, n int, rest string) {
+	words := "none"
+	if there > 0 {
+		words = fmt.Sprintf("only %d", there)
+	}
+	if n >= telling && there*oneOf < n {
+		l.say("%s: %s of the %d %s", key, words, n, rest)
+	}
+}
+
+// unmet reports whether no item leads to one of the documents that there are where a path of unless leads. There may be few such
+// exceptions, so that the items looked at need not have one.
+func (l *looking) unmet(ctx context.Context, of rule.Relation, fields []string) bool {
+	collection, isLast := strings.CutSuffix(of.Document, "/{"+strings.Join(fields, "")+"}")
+	if !isLast || len(fields) != 1 || strings.Contains(collection, "{") || strings.HasSuffix(fields[0], ".*") || l.IsGroup() {
+		return false
+	}
+	found, _ := l.first(ctx, documents.Query{Collection: collection, Select: documents.NameOnly}, fewest)
+	var names []any
+	for _, d := range found {
+		names = append(names, rule.NamesOf(d.Ref(), false, func(ref documents.Ref) any { return l.Ref(ref.Path()) })...)
+	}
+	return len(found) >= telling && !l.holding(ctx, l.Collection, fields[0], names)
+}
+
+// holding reports whether a document of a collection holds one of some values in a field, or in its list. It may be true if nobody
+// knows.
+func (l *looking) holding(ctx context.Context, collection, field string, values []any) bool {
+	f := documents.Filter{Field: field, Op: "in", Value: values[:min(len(values), criteria.MaxAlternatives)]}
+	if plain, isList := strings.CutSuffix(field, "[]"); isList {
+		f.Field, f.Op = plain, "array-contains-any"
+	}
+	found, ok := l.first(ctx, documents.Query{Collection: collection, Select: documents.NameOnly, Where: []documents.Filter{f}}, 1)
+	return len(found) > 0 || !ok
+}
+
+// refers doubts a relation by a field of others whose values refer to no document of the rule's.
+func (l *looking) refers(ctx context.Context, of rule.Relation, found []documents.Document) {
+	var refs []documents.Ref
+	var values []any
+	others, right := map[any]bool{}, "is it the right field?"
+	for _, d := range found {
+		for _, value := range valuesOf(d, of.Field) {
+			if value == d.ID() {
+				right = `to look up what a field of the item refers to, write "document"`
+			}
+			values = append(values, value)
+			_, isMap := value.(map[string]any)
+			ref, isRef := documents.RefIn(value)
+			id, isID := documents.IDOf(value)
+			switch {
+			case isMap:
+			case isRef && rule.Same(l.At(), ref.Collection):
+				refs = append(refs, ref)
+			case isID && !isRef && !l.Repeats():
+				refs = append(refs, documents.Ref{Collection: l.Collection, ID: id})
+			case isRef || !isID && value != "":
+				others[fmt.Sprint(value)] = true
+			}
+		}
+	}
+	if !slices.ContainsFunc(l.doubts, func(said string) bool { return strings.HasPrefix(said, of.Key+": ") }) {
+		l.ofMaps(of.Key, of.Field, ".{id}", values)
+	}
+	if there, n, ok := l.exist(ctx, refs); ok {
+		l.none(of.Key, len(there), n+len(others), fmt.Sprintf("values of %s.%s looked at refers to a document of %s: %s",
+			of.Place().Collection, of.PlainField(), l.Source(), right))
+	}
+}
