@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	rules := flags.String("rules", "", "serve the rules of `FILE` and the jobs that it enables, such as firesweep.json")
 	asJSON := flags.Bool("json", false, "log JSON on a terminal, too")
 	o := options{getenv: os.Getenv}
-	flags.DurationVar(&o.ahead, "ahead", 0, "the page plans and runs as of `TIME` later, such as 48h: to try rules about files, which are young")
+	flags.DurationVar(&o.ahead, "ahead", 0, "the page plans and runs as of `TIME` later, such as 48h, when files are old enough")
 	o.Log = out
 	flags.IntVar(&o.FirestorePort, portFlags["Firestore"], 8080, "port of Firestore")
 	flags.IntVar(&o.AuthPort, portFlags["Authentication"], 9099, "port of Authentication")

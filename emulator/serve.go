@@ -46,7 +46,7 @@ func serve(ctx context.Context, out io.Writer, o options, sample bool) (err erro
 		}
 	}()
 	if sample {
-		if err := l.loadSample(ctx, out); err != nil {
+		if err := l.loadSample(ctx); err != nil {
 			return err
 		}
 	}
@@ -129,7 +129,7 @@ func useOthers(ctx context.Context, out io.Writer) (used bool, err error) {
 
 // loadSample loads the sample data into the local project. It makes the objects old enough for the jobs; in another Storage
 // their age cannot be chosen.
-func (l *local) loadSample(ctx context.Context, out io.Writer) (err error) {
+func (l *local) loadSample(ctx context.Context) (err error) {
 	project, err := openProject(ctx)
 	if err != nil {
 		return err

@@ -20,11 +20,11 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // expected is what undisturbed runs of a subject come to.
@@ -202,7 +202,7 @@ type did struct {
 func (tr *previewed) done(run string) map[string]*did {
 	tr.Helper()
 	all := map[string]*did{}
-	err := tr.w.restorer(tr.T, restore.Hooks{}).Contents(tr.Context(), run, func(_, _ int, records []undo.Record) error {
+	err := tr.w.restorer(tr.T, backends.Hooks{}).Contents(tr.Context(), run, func(_, _ int, records []undo.Record) error {
 		for i, r := range records {
 			item := undo.ItemOf(records, i)
 			if r.Item != "" {

@@ -31,7 +31,7 @@ func TestDefaultBucket(t *testing.T) {
 			out, says = o.ends(t, exitFine, "init", "--yes", "--rules", t.TempDir()+"/firesweep.json")
 			wantParts(t, oneLine(says+out), tt.says)
 			if len(tt.filled) == 1 {
-				wantParts(t, out, "Looked at a part of: posts/.")
+				wantParts(t, out, "Looked at a part of: posts/. ")
 			}
 		})
 	}

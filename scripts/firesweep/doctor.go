@@ -67,9 +67,7 @@ roles/storage.legacyBucketReader on the bucket.`,
 			if err != nil {
 				return err
 			}
-			stop := a.progress(c.Context(), doing("looking at "+p.project))
 			p.examine(c.Context())
-			stop()
 			if c.Context().Err() != nil {
 				return context.Cause(c.Context())
 			}
@@ -96,6 +94,7 @@ func (a *app) patient(names []string) (*patient, error) {
 
 // examine checks everything, and puts the worst findings first.
 func (p *patient) examine(ctx context.Context) {
+	defer p.progress(ctx, doing("looking at "+p.project))()
 	if !p.emulated {
 		p.examineGoogle(ctx)
 	}
@@ -152,8 +151,8 @@ func (d database) add(level, do, format string, args ...any) {
 
 // unknown adds a finding for a request that failed.
 func (d database) unknown(what string, err error) {
-	d.add(levelProblem, "It needs roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right.",
-		"%s cannot be read: %s", what, apiError(err))
+	const do = "It needs roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right."
+	d.add(levelProblem, do, "%s cannot be read: %s", what, apiError(err))
 }
 
 // examine checks the database itself, and the TTL policies that delete the bundle's own records; terraform/firestore.tf makes the
@@ -169,16 +168,15 @@ func (d database) examine(ctx context.Context) {
 			"It is %s %s: the functions need FIRESTORE_NATIVE, STANDARD.", db.Type, db.DatabaseEdition)
 	}
 	if db.PointInTimeRecoveryEnablement != "POINT_IN_TIME_RECOVERY_ENABLED" {
-		d.add(levelWarning, fmt.Sprintf("gcloud firestore databases update --enable-pitr --project=%s --database='%s'", d.project, d.id),
-			"Point-in-time recovery is off: a deleted document can be restored for an hour only.")
+		do := fmt.Sprintf("gcloud firestore databases update --enable-pitr --project=%s --database='%s'", d.project, d.id)
+		d.add(levelWarning, do, "Point-in-time recovery is off: a deleted document can be restored for an hour only.")
 	}
 	for _, of := range []struct{ group, what, level string }{
 		{"cleanupRuns", "reports of runs", levelWarning},
 		{collections.Undo, "undo logs, which hold the documents that were deleted,", levelProblem},
 	} {
 		at := d.name + "/collectionGroups/" + of.group + "/fields/expireAt"
-		field, err := d.service.CollectionGroups.Fields.Get(at).Context(ctx).Do()
-		if err != nil {
+		if field, err := d.service.CollectionGroups.Fields.Get(at).Context(ctx).Do(); err != nil {
 			d.unknown("The TTL policy of "+of.group, err)
 		} else if field.TtlConfig == nil || field.TtlConfig.State != "ACTIVE" {
 			do := fmt.Sprintf("terraform apply, or: gcloud firestore fields ttls update expireAt --enable-ttl --collection-group=%s "+
@@ -240,7 +238,8 @@ func (d database) examineRules(ctx context.Context, service *firebaserules.Proje
 	}
 	var tests []*firebaserules.TestCase
 	var asks, may []string
-	data, somebody := map[string]any{"data": map[string]any{}}, map[string]any{"uid": "somebody", "token": map[string]any{"sub": "somebody"}}
+	data := map[string]any{"data": map[string]any{}}
+	somebody := map[string]any{"uid": "somebody", "token": map[string]any{"sub": "somebody"}}
 	for _, document := range collections.Documents() {
 		for _, method := range []string{"get", "list", "create", "update", "delete"} {
 			test := &firebaserules.TestCase{Expectation: "DENY", PathEncoding: "PLAIN", Resource: data, Request: map[string]any{
@@ -297,8 +296,8 @@ func (p *patient) examineBucket(ctx context.Context, service *storage.Service, n
 	about := "bucket " + name
 	b, err := service.Buckets.Get(name).Context(ctx).Do()
 	if err != nil {
-		p.add(about, levelProblem, "It needs roles/storage.legacyBucketReader on the bucket. Make sure that STORAGE_BUCKET is right.",
-			"It cannot be read: %s", apiError(err))
+		const do = "It needs roles/storage.legacyBucketReader on the bucket. Make sure that STORAGE_BUCKET is right."
+		p.add(about, levelProblem, do, "It cannot be read: %s", apiError(err))
 		return
 	}
 	kept := 0

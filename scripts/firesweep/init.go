@@ -128,25 +128,20 @@ func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings
 
 // findings prints what was looked at, and the rules that are proposed.
 func (p *printer) findings(found *look.Findings) {
-	p.Line("")
+	looked := "No document and no file was found: is it the right project?"
 	if len(found.Looked) > 0 {
-		p.Say("", 0, 0, "Looked at a part of: %s.", strings.Join(found.Looked, ", "))
-	} else {
-		p.Say("", 0, 0, "No document and no file was found: is it the right project?")
+		looked = "Looked at a part of: " + strings.Join(found.Looked, ", ") + "."
 	}
+	p.Line("")
+	p.Say("", 0, 0, "%s Read: %s. Nothing was written to the project.", looked, plural(found.Reads, "document"))
 	for _, text := range found.Unseen {
 		p.Say(yellow, 0, 2, "not looked at: %s", text)
 	}
-	p.Say("", 0, 0, "Read: %s. Nothing was written to the project.", plural(found.Reads, "document"))
 	p.Line("")
 	for i, one := range found.Proposals {
 		p.Say(bold, 0, 0, "%d. %s", i+1, one.Name)
 		p.Say("", 3, 0, "%s.", capital(one.Does))
-		due := fmt.Sprintf("Due now: %d of %d that were looked at.", one.Due, one.Looked)
-		if one.Due == 0 {
-			due = "None is old enough yet."
-		}
-		p.Say("", 3, 0, "Because %s. %s", one.Why, due)
+		p.Say("", 3, 0, "Because %s. Due now: %d of %d that were looked at.", one.Why, one.Due, one.Looked)
 		p.Line("")
 	}
 	p.Say("", 0, 0, "%s: init proposes rules for what is marked as deleted, has expired, was read, or belongs to a document that "+

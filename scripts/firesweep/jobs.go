@@ -89,7 +89,7 @@ func (a *app) on(ctx context.Context, e manifest.Entry, f func(restore.Project) 
 	if err != nil {
 		return err
 	}
-	p, closeAll, err := a.hooks.Open(ctx, cfg, uses, a.clock)
+	p, closeAll, err := restore.Open(ctx, a.hooks, cfg, uses, a.clock)
 	if err != nil {
 		return err
 	}

@@ -28,9 +28,9 @@ import (
 	"google.golang.org/api/transport"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/quota"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -61,8 +61,8 @@ type app struct {
 	// emulators are not looked for.
 	export func(variable, value string) error
 
-	hooks   restore.Hooks // of what reads undo logs and takes runs back
-	running engine.Hooks  // of what plans and runs here
+	hooks   backends.Hooks // of what reads undo logs and takes runs back
+	running engine.Hooks   // of what plans and runs here
 
 	application
 	dir       string // the working directory

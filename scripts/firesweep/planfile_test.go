@@ -35,6 +35,7 @@ func TestRunOfAPlanFile(t *testing.T) {
 	wantNone(t, read(t, file), "reviewed", "dismissed", "2025-")
 	o.Set(t, "reports/older", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
 	o.Set(t, "reports/new", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
+	write(t, file, strings.ReplaceAll(read(t, file), "\n", "\r\n")) // as Git does on Windows
 	args := []string{"run", "--yes", "--confirm", o.ID, "--plan", file}
 	out := o.well(t, args...)
 	wantParts(t, oneLine(out), "not done: it was changed since the plan was approved ",
@@ -48,19 +49,6 @@ func TestRunOfAPlanFile(t *testing.T) {
 	again := parsed[ranHere](t, o.well(t, append(args, "--json")...)).Runs[0].Report
 	want(t, "approved", 2, again.Approved)
 	want(t, "actions", map[string]report.Counts{"delete report": {Planned: 1, Changed: 1}}, again.Actions)
-}
-
-// TestPreviewOfAPlanFile shows what a run of the file would do, and names that run.
-func TestPreviewOfAPlanFile(t *testing.T) {
-	t.Parallel()
-	o := withReports(t)
-	file := o.approved(t)
-	write(t, file, strings.ReplaceAll(read(t, file), "\n", "\r\n")) // as Git does on Windows
-	o.Set(t, "reports/new", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
-	out, errs := o.ends(t, exitWrongUse, "run", "--plan", file)
-	wantParts(t, out, "reports/old", "kept 1: not in the approved plan")
-	wantParts(t, errs, "\n    firesweep run --plan "+file+" --confirm "+o.ID+" --yes\n")
-	wantNone(t, out, "reports/new")
 }
 
 // TestPlanFilesThatAreRefused do nothing, and the message says what to do.

@@ -158,8 +158,8 @@ func (a *app) sought(ctx context.Context, name string) (seen, error) {
 	}
 	jobs, err := a.jobsNamed([]string{name})
 	if err != nil {
-		return seen{}, wrongUse("%q is no run: name one by its id or the last part of that, as %s lists them, or a job for its last run",
-			name, a.cmd("runs"))
+		return seen{}, wrongUse("%q is no run: name one by its id or the last part of that, as %s lists them, or a job for its "+
+			"last run", name, a.cmd("runs"))
 	}
 	record, err := a.record(ctx, jobs[0])
 	last := cmp.Or(record.Killed(a.clock()), record.Last)

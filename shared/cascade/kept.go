@@ -1,6 +1,7 @@
 package cascade
 
 import (
+	"cmp"
 	"context"
 	"path"
 
@@ -69,7 +70,7 @@ func (w With) gatherKept(ctx context.Context, src cleanup.Source, due []*item) e
 		}
 		for _, q := range all {
 			if q.Found {
-				i.kept = what[q] + q.Of.Exists()
+				i.kept = what[q] + cmp.Or(q.Odd, q.Of.Exists())
 			}
 		}
 	}

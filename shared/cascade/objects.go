@@ -45,6 +45,9 @@ func (o Objects) Follow(change *cleanup.Change, c config.Config, owner documents
 			if isEmpty := value == nil || value == ""; isEmpty && !strings.Contains(o.Field, "[]") {
 				continue // a field may name nothing, but each element of a list must name something
 			}
+			if text, isText := value.(string); isText && o.ByName && objects.IsPicture(text) {
+				continue
+			}
 			names, kept := o.named(value, c)
 			if kept != "" {
 				change.Kept = append(change.Kept, kept)
@@ -126,11 +129,11 @@ func (o Objects) anywhere(value any, c config.Config) (names []string, kept stri
 }
 
 // Mentioned returns the spellings of all objects that a document may mean, wherever in the bucket, or why one of its values means
-// none that anybody could tell. What is null, empty or missing means nothing. here says whether one lies in the folder.
+// none that anybody could tell. What is null, empty or missing means nothing, nor does [objects.IsPicture]. here says whether one lies in the folder.
 func (o Objects) Mentioned(d documents.Document, c config.Config) (spellings []string, here bool, odd string) {
 	for _, value := range valuesAt(d.Data, strings.Split(o.Field, ".")) {
 		text, isText := value.(string)
-		if value == nil || isText && strings.TrimSpace(text) == "" {
+		if value == nil || isText && (strings.TrimSpace(text) == "" || objects.IsPicture(text)) {
 			continue
 		}
 		names, odd := o.anywhere(value, c)

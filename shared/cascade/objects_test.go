@@ -76,6 +76,7 @@ func TestObjects(t *testing.T) {
 		"none":              {nil, nil, nil},
 		"null":              {fields{"url": nil}, nil, nil},
 		"empty":             {fields{"url": ""}, nil, nil},
+		"a picture":         {fields{"url": "https://lh3.googleusercontent.com/a/ACg8ocJ=s96-c"}, nil, nil},
 		"a text":            {"a/x", nil, []string{"cover.url holds no string"}},
 		"a list":            {fields{"url": array{"a/x"}}, nil, []string{"cover.url holds no string"}},
 	} {

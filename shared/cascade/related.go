@@ -20,6 +20,7 @@ type Question struct {
 	UID     string
 	Queries []documents.Query
 	self    documents.Ref
+	among   []documents.Query // with within: for all that is related, with its time or without one
 
 	Found bool
 	There []documents.Ref // those of Refs that there are
@@ -39,7 +40,9 @@ func Ask(src cleanup.Source, of rule.Relation, i rule.Item, self documents.Ref) 
 	case of.Account != "":
 		q.UID, ok = i.UID(of.Account)
 	default:
-		q.Queries, ok = of.Queries(self, src.Reference, src.Run().Now)
+		if q.Queries, ok = of.Queries(self, src.Reference, src.Run().Now); of.Within != nil {
+			q.among, _ = of.Any(self, src.Reference)
+		}
 	}
 	return q, ok
 }
@@ -89,13 +92,42 @@ func Answer(ctx context.Context, src cleanup.Source, all []*Question, goes map[d
 			q.Found = true
 		}
 	}
+	errs = flow.Many(questionsAtOnce, len(all), func(i int) error { return all[i].undated(ctx, src) })
+	if err := cmp.Or(errs...); err != nil {
+		return err
+	}
 	for _, q := range all {
 		for _, ref := range q.Refs {
-			if _, exists := there[ref]; exists {
-				q.There, q.Found = append(q.There, ref), q.Found || !goes[ref]
+			d, exists := there[ref]
+			if !exists {
+				continue
+			}
+			q.There = append(q.There, ref)
+			if keeps, odd := q.Of.Meets(d); keeps && !goes[ref] {
+				if !q.Found || odd == "" {
+					q.Odd = odd
+				}
+				q.Found = true
 			}
 		}
 		q.Found = q.Found || accounts[q.UID]
+	}
+	return nil
+}
+
+// undated finds out whether something related, of which nothing else was found, lacks the time by which it is judged.
+func (q *Question) undated(ctx context.Context, src cleanup.Source) error {
+	for _, query := range q.among {
+		if q.Found {
+			break
+		}
+		lacks, err := src.Lacking(ctx, query, q.Of.Within.Field)
+		if err != nil {
+			return err
+		}
+		if lacks {
+			q.Found, q.Odd = true, q.Of.Undated(nil, false)
+		}
 	}
 	return nil
 }

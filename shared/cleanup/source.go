@@ -20,6 +20,8 @@ type Source interface {
 	Children(ctx context.Context, c Children, parents []string) (map[string]Belonging, error)
 	// First returns the first documents that a query matches from a cursor on, at most limit.
 	First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error)
+	// Lacking reports whether a query matches documents that lack a field, which no index finds.
+	Lacking(ctx context.Context, q documents.Query, field string) (bool, error)
 	// Reference returns the value that refers to a document, for a query to compare with.
 	Reference(ref documents.Ref) any
 	// Below returns the first documents below one, without fields: however deep, be there documents between or not. No transaction

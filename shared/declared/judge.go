@@ -110,7 +110,7 @@ func timeOf(i rule.Item, a criteria.Age) (at time.Time, set, ok bool) {
 func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
 	for _, w := range r.Where {
 		if a := w.Holds(i.Lookup); a != criteria.Met {
-			reason, invalid := w.Kept(a)
+			reason, invalid := w.Kept(a, i.Lookup)
 			return cleanup.Decision{Reason: reason, Invalid: invalid}
 		}
 	}

@@ -58,12 +58,14 @@ func TestDoubtfulReferences(t *testing.T) {
 		"nobody has the field":    {path: "products/a", data: fields{"image": "p/a.png"}, refuse: "names an object below p/ in more[].url"},
 		"all name other folders": {path: "products/a", data: fields{"image": downloadURL("q/a.png"), "more": array{fields{"url": "p/b.png"}}},
 			refuse: "names an object below p/ in image"},
-		"another bucket": {path: "products/b", data: fields{"image": "gs://elsewhere/p/b.png"}, refuse: "products/b: image holds a URL of another bucket"},
-		"another host":   {path: "products/b", data: fields{"image": "https://cdn.example.com/p/b.png"}, refuse: "products/b: image holds a URL that names no"},
-		"a bare name":    {path: "products/b", data: fields{"image": "b.png"}, refuse: "products/b: image holds a URL that names no"},
-		"a number":       {path: "products/b", data: fields{"image": int64(5)}, refuse: "products/b: image holds no string"},
-		"a map":          {path: "products/b", data: fields{"more": fields{"url": "p/b.png"}}, refuse: "products/b: more[].url holds no string"},
-		"texts":          {path: "products/b", data: fields{"more": array{"p/b.png"}}, refuse: "products/b: more[].url holds no string"},
+		"another bucket":                           {path: "products/b", data: fields{"image": "gs://elsewhere/p/b.png"}, refuse: "products/b: image holds a URL of another bucket"},
+		"another host":                             {path: "products/b", data: fields{"image": "https://cdn.example.com/p/b.png"}, refuse: "products/b: image holds a URL that names no"},
+		"a picture of somebody's provider":         {nil, "products/b", fields{"image": "https://lh3.googleusercontent.com/a/ACg8ocJ=s96-c", "more": array{fields{"url": "https://graph.facebook.com/1/picture"}}}, ""},
+		"a picture of a provider that may be ours": {path: "products/b", data: fields{"image": "https://lh3.googleusercontent.com/AAbbCC=s96-c"}, refuse: "products/b: image holds a URL that names no"},
+		"a bare name":                              {path: "products/b", data: fields{"image": "b.png"}, refuse: "products/b: image holds a URL that names no"},
+		"a number":                                 {path: "products/b", data: fields{"image": int64(5)}, refuse: "products/b: image holds no string"},
+		"a map":                                    {path: "products/b", data: fields{"more": fields{"url": "p/b.png"}}, refuse: "products/b: more[].url holds no string"},
+		"texts":                                    {path: "products/b", data: fields{"more": array{"p/b.png"}}, refuse: "products/b: more[].url holds no string"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := withPictures(t, with(pictures, tt.more))

@@ -101,7 +101,8 @@ func (k *keepers) answered(q *cascade.Question, gone bool) {
 		in.within = q.Of.Within.Field
 	}
 	if in.Place != (rule.Place{}) && !strings.HasPrefix(in.Collection, "{parent}") || q.UID != "" {
-		k.lookedUp(in, q.Queries, q.Found, gone)
+		// What has no time says nothing of the field that holds it.
+		k.lookedUp(in, q.Queries, q.Found && (q.Odd == "" || q.Of.Within == nil), gone)
 		return
 	}
 	for _, ref := range q.Refs {

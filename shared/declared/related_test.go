@@ -179,6 +179,90 @@ func TestDatesWithin(t *testing.T) {
 	enginetest.Want(t, "left", []string{"c00", "c01", "c02", "c03", "c04", "c05", "c06", "c07", "c08"}, f.IDs(t, "chats"))
 }
 
+// TestWithinKeepsWhatHasNoTime: a related document whose time is missing, null or of another type keeps the item, and the reason says
+// which it is. What there is of others does not change that.
+func TestWithinKeepsWhatHasNoTime(t *testing.T) {
+	t.Parallel()
+	below := fields{"subcollection": "messages", "within": fields{"field": "sentAt", "days": 30}}
+	exists := func(is string) string { return "a document in messages below it exists whose sentAt is " + is }
+	for name, tt := range map[string]struct {
+		related fields
+		data    fields // of one of its messages
+		kept    string // why; empty: the chat goes
+	}{
+		"old":                {below, fields{"sentAt": old}, ""},
+		"missing":            {below, fields{"x": true}, exists("missing")},
+		"null":               {below, fields{"sentAt": nil}, exists("null")},
+		"a truth value":      {below, fields{"sentAt": true}, exists("not a timestamp")},
+		"milliseconds":       {below, fields{"sentAt": now.UnixMilli()}, exists("not a timestamp")},
+		"a text":             {below, fields{"sentAt": "2020-01-01"}, exists("not a timestamp")},
+		"a map":              {below, fields{"sentAt": fields{"_seconds": now.Unix()}}, exists("not a timestamp")},
+		"by reference":       {fields{"collection": "logs", "field": "of", "within": fields{"field": "sentAt", "days": 30}}, fields{}, ""},
+		"by reference, none": {fields{"collection": "logs", "field": "by", "within": fields{"field": "sentAt", "days": 30}}, fields{}, "a document of logs whose by refers to it exists whose sentAt is missing"},
+		"by reference, a group": {fields{"collectionGroup": "logs", "field": "by", "within": fields{"field": "sentAt", "days": 30}}, fields{},
+			"a document of every collection logs whose by refers to it exists whose sentAt is missing"},
+		"by reference, with a condition": {fields{"collection": "logs", "field": "by", "where": array{fields{"field": "open", "==": true}}, "within": fields{"field": "sentAt", "days": 30}}, fields{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, fields{"collection": "chats", "age": "any", "maxDuePercent": 100, "unless": array{tt.related}})
+			f.Set(t, "chats/c", fields{"x": true})
+			f.Set(t, "chats/c/messages/first", fields{"sentAt": old})
+			f.Set(t, "chats/c/messages/m", tt.data)
+			f.Set(t, "logs/1", fields{"of": "c", "sentAt": old})
+			f.Set(t, "logs/2", fields{"by": "c", "open": false})
+			f.Set(t, "logs/3", fields{"by": "other", "of": "other", "open": true, "sentAt": old})
+			got := f.Run(t, "")
+			if tt.kept == "" {
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete chat", 1))
+				return
+			}
+			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
+			enginetest.Want(t, "kept", map[string]int{tt.kept: 1}, got.Kept)
+		})
+	}
+}
+
+// TestADocumentKeepsByWhatItSays: a document of unless keeps only if it is there and meets the conditions; if nobody can tell, it
+// keeps, and the reason says so.
+func TestADocumentKeepsByWhatItSays(t *testing.T) {
+	t.Parallel()
+	pro := fields{"document": "tenants/{tenant}", "where": array{fields{"field": "plan", "in": array{"PRO", "ENTERPRISE"}}}}
+	several := with(pro, fields{"document": "tenants/{tenants[]}"})
+	signed := fields{"document": "tenants/{tenant}", "where": array{fields{"field": "signedAt", "is": "set"}, fields{"field": "plan", "!=": "FREE"}}}
+	kept := " whose plan is PRO or ENTERPRISE exists"
+	for name, tt := range map[string]struct {
+		unless fields
+		log    fields
+		kept   string // why; empty: the log goes
+	}{
+		"it does":               {pro, fields{"tenant": "pro"}, "tenants/{tenant}" + kept},
+		"it does not":           {pro, fields{"tenant": "free"}, ""},
+		"it says nothing":       {pro, fields{"tenant": "new"}, ""},
+		"it is not there":       {pro, fields{"tenant": "none"}, ""},
+		"no tenant":             {pro, fields{"tenant": nil}, "tenants/{tenant} leads to no document: a field has no valid id"},
+		"unclear":               {pro, fields{"tenant": "odd"}, "tenants/{tenant} exists, and its plan has another type, so it is unknown whether plan is PRO or ENTERPRISE"},
+		"one of several":        {several, fields{"tenants": array{"odd", "free", "pro"}}, "tenants/{tenants[]}" + kept},
+		"none of several":       {several, fields{"tenants": array{"free", "new"}}, ""},
+		"conditions, all met":   {signed, fields{"tenant": "pro"}, "tenants/{tenant} whose signedAt is set and whose plan is not FREE exists"},
+		"conditions, one unmet": {signed, fields{"tenant": "odd"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, fields{"collection": "logs", "age": fields{"field": "at", "days": 90}, "maxDuePercent": 100, "unless": array{tt.unless}})
+			for id, data := range map[string]fields{"pro": {"plan": "PRO", "signedAt": old}, "free": {"plan": "FREE", "signedAt": old}, "new": {"x": true}, "odd": {"plan": int64(2)}} {
+				f.Set(t, "tenants/"+id, data)
+			}
+			f.Set(t, "logs/l", with(fields{"at": old}, tt.log))
+			got := f.Run(t, "")
+			if tt.kept == "" {
+				enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete log", 1))
+				return
+			}
+			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
+			enginetest.Want(t, "kept", map[string]int{tt.kept: 1}, got.Kept)
+		})
+	}
+}
+
 // TestFieldsOfOthersThatNobodyWrites: a field by which the rule looks for what keeps something, and which no document there has, such as
 // a misspelt one, must not mean that there are no exceptions.
 func TestFieldsOfOthersThatNobodyWrites(t *testing.T) {

@@ -65,7 +65,8 @@ func named(in *firestore.CollectionRef, ids []string) firestore.Query {
 
 func (r Reader) countNames(ctx context.Context, in *firestore.CollectionRef, ids []string) (n int, err error) {
 	err = retry.Do(ctx, func(ctx context.Context) (err error) {
-		n, err = count(ctx, named(in, ids))
+		q := named(in, ids)
+		n, err = count(ctx, q.NewAggregationQuery())
 		return err
 	})
 	return n, err

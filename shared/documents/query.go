@@ -173,7 +173,7 @@ func (r Reader) Count(ctx context.Context, q Query, most int) (n int, err error)
 			fq = fq.Limit(most)
 		}
 		err = retry.If(ctx, mayPass, func(ctx context.Context) (err error) {
-			n, err = count(ctx, fq)
+			n, err = count(ctx, fq.NewAggregationQuery())
 			return err
 		})
 	}
@@ -189,8 +189,8 @@ func mayPass(err error) bool {
 	return retry.Transient(err) && retry.Code(err) != codes.DeadlineExceeded
 }
 
-func count(ctx context.Context, q firestore.Query) (int, error) {
-	result, err := q.NewAggregationQuery().WithCount("n").Get(ctx)
+func count(ctx context.Context, q *firestore.AggregationQuery) (int, error) {
+	result, err := q.WithCount("n").Get(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -47,6 +47,21 @@ func (t *Transaction) Stream(ctx context.Context, q Query, from Cursor, limit in
 	}
 }
 
+// Count is [Reader.Count] in the transaction.
+func (t *Transaction) Count(ctx context.Context, q Query, most int) (n int, err error) {
+	fq, err := q.matching(t.w.c.firestore)
+	if err == nil {
+		if most > 0 {
+			fq = fq.Limit(most)
+		}
+		n, err = count(ctx, fq.NewAggregationQuery().Transaction(t.tx))
+	}
+	if err != nil {
+		return 0, q.failed("count", err)
+	}
+	return n, nil
+}
+
 // Wait waits until n more writes may be sent. A transaction does not wait by itself, because it would hold its locks
 // meanwhile: callers that write much in transactions wait between them.
 func (w Writer) Wait(ctx context.Context, n int) error {

@@ -97,7 +97,6 @@ func (t *Transaction) Apply(writes ...Write) error {
 		if err != nil {
 			return harmless.Errorf("%s: %w", w, err)
 		}
-		t.o.attempt = append(t.o.attempt, Written{Op: string(w.Op), Path: w.Ref.Path()})
 	}
 	return nil
 }

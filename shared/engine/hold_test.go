@@ -9,6 +9,7 @@ import (
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -138,4 +139,23 @@ func TestHeldWhileItRuns(t *testing.T) {
 	}
 	s.ahead.Add(int64(time.Hour / time.Second))
 	enginetest.Want(t, "the next run", report.Skipped, s.Run(t, "").Status)
+}
+
+// TestListedWhileItRuns: an object or an account that is planned by itself, and put on the list before its turn, is kept.
+func TestListedWhileItRuns(t *testing.T) {
+	for kind, job := range map[string]cleanup.Job{"delete file": filesJob(), "delete account": accountsJob(boxes)} {
+		s := newStoppable(t, ruleFunction(t, job))
+		s.SignUp(t, "u")
+		s.Put(t, "files/a", nil, []byte("x"))
+		s.Hooks.BeforeApply = func() {
+			if err := s.Restorer(t, nil).Keep(t.Context(), "ann", "it is mine", "gs://"+s.Bucket+"/files/a", "account u"); err != nil {
+				t.Error(err)
+			}
+			s.ahead.Add(5)
+		}
+		got := s.Run(t, "")
+		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{kind: {Planned: 1}})
+		enginetest.Want(t, "kept", map[string]int{jobstate.KeptListed: 1}, got.Kept)
+		enginetest.Want(t, "left", []int{1, 1}, []int{len(s.Objects(t)), len(s.Accounts(t))})
+	}
 }

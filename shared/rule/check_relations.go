@@ -3,6 +3,7 @@ package rule
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -101,15 +102,12 @@ func (c *checker) oneKey(role string, r *Relation, kind string) bool {
 	}
 	k := r.kind()
 	for _, key := range r.keys() {
-		instead := "leave it out"
-		if key == "where" && k.key == "document" {
-			instead = "a document that its path names is there or not; give collection, field and where to ask what it says"
-		}
+		judged := key != "where" || k.key != "document" || role == unlessRole && kind == criteria.OfDocuments
 		switch roles := rolesOf[key]; {
-		case !slices.Contains(k.keys, key):
-			c.Add(r.Key+"."+key, "it cannot be beside %s: %s", k.key, instead)
+		case !slices.Contains(k.keys, key), !judged:
+			c.Add(r.Key+"."+key, "it cannot be beside %s: leave it out", k.key)
 		case roles != nil && !slices.Contains(roles, role):
-			c.Add(r.Key+"."+key, "it is for %s: %s", criteria.List(roles, "and"), instead)
+			c.Add(r.Key+"."+key, "it is for %s: leave it out", criteria.List(roles, "and"))
 		}
 	}
 	c.Expect(!k.field || r.Field != "", r.Key, "%s and field belong together: which of its fields refers to the item? One document "+
@@ -133,11 +131,14 @@ func (c *checker) relatedWhere(r *Relation) {
 		c.Condition(at, w, criteria.OfDocuments, c.bound())
 		filters, ranged, ok := w.Filters()
 		ofList := func(f documents.Filter) bool { return strings.HasPrefix(f.Op, "array") }
-		c.Expect(len(c.All) > before || ok && !ranged && !slices.ContainsFunc(filters, ofList), at,
+		c.Expect(len(c.All) > before || r.Document != "" || ok && !ranged && !slices.ContainsFunc(filters, ofList), at,
 			"no index answers it: of what is related, only ==, in and empty can be asked for")
 	}
 	c.Expect(r.Where == nil || !r.isKey() && !r.isList(), r.Key+".where", "no index answers it together with %s", r.Field)
 }
+
+// ofURLs matches the names of fields that hold URLs.
+var ofURLs = regexp.MustCompile(`(?i)(^|_|\.|[a-z])(ur[il]s?)(\[\])?$`)
 
 // naming checks a relation of documents whose field names the item.
 func (c *checker) naming(key, role string, r *Relation) {
@@ -152,6 +153,10 @@ func (c *checker) naming(key, role string, r *Relation) {
 	several := r.isKey() || r.isList()
 	c.Expect(r.Within == nil || !several, key+".within", "no index answers it together with %s", r.Field)
 	if role != withRole {
+		ofFiles := func(w Relation) bool { return w.Objects != "" && w.Field != "" }
+		c.Expect(role != unlessRole || !ofURLs.MatchString(r.Field) || !slices.ContainsFunc(c.rule.With, ofFiles), key+".field",
+			"a URL refers to a file, and unless looks for what refers to the document: to keep files that others use, leave objects out of "+
+				"with, and write a rule about the files, with every such collection and field in gone")
 		return
 	}
 	c.Expect(r.Collection == "" || r.Collection != c.rule.Source() || r.Remove, key+".collection",

@@ -184,12 +184,14 @@ func TestWhatIsRefused(t *testing.T) {
 		`{"objects":"avatars/**","age":{"hours":24}}`:                                                                       "gone: without it every old object would be deleted",
 		`{"objects":"avatars/**","age":{"hours":24},"gone":[{"document":"users/{metadata.owner}"}],"limit":5}`:              "limit: it is not for objects: leave it out",
 
-		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":{"at":"{now}"}}}`:     "set: a: {now} would be written as it is",
-		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":["by {deletedBy}"]}}`: "set: a: {deletedBy} would be written as it is",
-		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":"{id}"}}`:             "set: a: {id} would be written as it is",
-		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":{"by":"{hash}"}}}`:    `set: a: {hash} would be written as it is`,
-		`{` + good + `,"where":[{"field":"a","<":"2026-01-31"}]}`:                              `where[0]["<"]: "2026-01-31" is a time, and a condition compares no times: write "age"`,
-		`{` + good + `,"unless":[{"document":"users/{id}","where":[{"field":"a","==":1}]}]}`:   "unless[0].where: it cannot be beside document: a document that its path names is there or not; give collection, field and where",
+		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":{"at":"{now}"}}}`:                                           "set: a: {now} would be written as it is",
+		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":["by {deletedBy}"]}}`:                                       "set: a: {deletedBy} would be written as it is",
+		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":"{id}"}}`:                                                   "set: a: {id} would be written as it is",
+		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":{"by":"{hash}"}}}`:                                          `set: a: {hash} would be written as it is`,
+		`{` + good + `,"where":[{"field":"a","<":"2026-01-31"}]}`:                                                                    `where[0]["<"]: "2026-01-31" is a time, and a condition compares no times: write "age"`,
+		`{` + good + `,"gone":[{"document":"users/{id}","where":[{"field":"a","==":1}]}]}`:                                           "gone[0].where: it cannot be beside document: leave it out",
+		`{"accounts":"all","age":{"by":"lastActive","days":1},"unless":[{"document":"users/{uid}","where":[{"field":"a","==":1}]}]}`: "unless[0].where: it cannot be beside document: leave it out",
+		`{` + good + `,"with":[{"objects":"p/**","field":"gsUri"}],"unless":[{"collectionGroup":"expenses","field":"receiptUri"}]}`:  "unless[0].field: a URL refers to a file, and unless looks for what refers to the document",
 
 		`{` + good + `,"unless":[{"collection":"holds","field":"draft","where":[{"field":"a","in":[1,2,3,4,5,6]},{"field":"b","in":[1,2,3,4,5,6]}]}]}`: "where of holds: 36 combinations of values",
 

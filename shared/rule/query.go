@@ -147,6 +147,10 @@ func (r Rule) Queries() (all []documents.Query) {
 		if asks && !one.isKey() { // a map's key has an index like any field
 			queries, _ := one.Queries(self, func(documents.Ref) any { return "x" }, now)
 			all = append(all, queries...)
+			if one.Within != nil { // those that lack its field are counted
+				queries, _ = one.Any(self, func(documents.Ref) any { return "x" })
+				all = append(all, queries...)
+			}
 		}
 	}
 	for _, w := range r.Along() { // who else refers to it?

@@ -47,7 +47,7 @@ var rolesOf = map[string][]string{"where": askedRoles, "within": {unlessRole}, "
 // relations are all of them, in the order in which problems name them.
 var relations = []relation{
 	{key: "document", of: func(r Relation) string { return r.Document }, roles: allRoles,
-		kinds: []string{criteria.OfDocuments, criteria.OfObjects, criteria.OfAccounts}, keys: []string{"with", "unless"},
+		kinds: []string{criteria.OfDocuments, criteria.OfObjects, criteria.OfAccounts}, keys: []string{"where", "with", "unless"},
 		noun: "$", plural: "$"},
 	{key: "account", of: func(r Relation) string { return r.Account }, roles: allRoles, kinds: ofDocuments,
 		noun: "account $", plural: "its account"},
@@ -162,8 +162,8 @@ func (r Relation) Query(self documents.Ref, repeats bool, reference func(documen
 	return q, true
 }
 
-// Queries returns queries one of which finds a document that is related to an item, if there is any, for what keeps the item.
-func (r Relation) Queries(self documents.Ref, reference func(documents.Ref) any, now time.Time) (all []documents.Query, ok bool) {
+// Any returns queries for all documents that may be related to an item, each of which one of them finds, for what keeps the item.
+func (r Relation) Any(self documents.Ref, reference func(documents.Ref) any) (all []documents.Query, ok bool) {
 	q, ok := r.Query(self, false, reference)
 	if !ok {
 		return nil, false
@@ -190,13 +190,20 @@ func (r Relation) Queries(self documents.Ref, reference func(documents.Ref) any,
 			all = append(all, part)
 		}
 	}
-	if r.Within == nil {
-		return all, true
+	return all, true
+}
+
+// Queries returns queries one of which finds a document that is related to an item and keeps it, if there is any, but for those
+// that lack the field of within.
+func (r Relation) Queries(self documents.Ref, reference func(documents.Ref) any, now time.Time) (all []documents.Query, ok bool) {
+	if all, ok = r.Any(self, reference); r.Within == nil {
+		return all, ok
 	}
 	// With cursors instead of filters: what is no time keeps the item too.
 	for _, q := range slices.Clone(all) {
 		least, from := r.Within.Least(), r.Within.Cutoff(now)
 		odd := q.Odd(r.Within.Field, least, least)
+		odd[0].From = nil // null is no time either
 		more := odd[:1]
 		if _, isText := least.(string); isText { // which may name a date, whose end is 36 hours later where that is farthest behind UTC
 			from = from.Add(-retention.Day * 3 / 2)
@@ -206,7 +213,33 @@ func (r Relation) Queries(self documents.Ref, reference func(documents.Ref) any,
 		q.OrderBy, q.From = []string{r.Within.Field}, []any{r.Within.Value(from)}
 		all = append(append(all[1:], q), more...)
 	}
-	return all, true
+	return all, ok
+}
+
+// Meets reports whether a document to which a path leads meets the relation's conditions, and if nobody can tell, why.
+func (r Relation) Meets(d documents.Document) (meets bool, odd string) {
+	for _, c := range r.Where {
+		switch c.Holds(d.Lookup) {
+		case criteria.Unmet:
+			return false, ""
+		case criteria.Unclear:
+			odd = fmt.Sprintf("%s exists, and its %s has another type, so it is unknown whether %s", r.Document, c.Field, c.Words())
+		case criteria.Met:
+		}
+	}
+	return true, odd
+}
+
+// Undated returns why a document keeps an item that lacks the field of within, or holds another value than a time there.
+func (r Relation) Undated(value any, there bool) string {
+	is := "not " + r.Within.Form()
+	switch {
+	case !there:
+		is = "missing"
+	case value == nil:
+		is = "null"
+	}
+	return fmt.Sprintf("a %s exists whose %s is %s", r.Noun(), r.Within.Field, is)
 }
 
 // combinations returns how many combinations of alternatives filters have.
@@ -250,8 +283,9 @@ func blankNames(d documents.Ref) (names []any) {
 // has no time that can be read, or a blank beside the id by which it refers to the item; "" if it is in order.
 func (r Relation) Odd(d documents.Document, self documents.Ref) string {
 	if r.Within != nil {
-		if _, dated := r.Within.At(d.Value(r.Within.Field)); !dated {
-			return fmt.Sprintf("a %s exists whose %s is not %s", r.Noun(), r.Within.Field, r.Within.Form())
+		value, there := d.Lookup(r.Within.Field)
+		if _, dated := r.Within.At(value); !dated {
+			return r.Undated(value, there)
 		}
 	}
 	list, _ := d.Value(r.PlainField()).([]any)

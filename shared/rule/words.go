@@ -79,8 +79,11 @@ func (r Rule) verb() string {
 // Noun returns what is related, e.g. "account {id}".
 func (r Relation) Noun() string {
 	noun := r.say(r.kind().noun)
-	for _, c := range r.Where {
-		noun += " and whose " + c.Words()
+	for n, c := range r.Where {
+		if n > 0 || r.Document == "" {
+			noun += " and"
+		}
+		noun += " whose " + c.Words()
 	}
 	return noun
 }

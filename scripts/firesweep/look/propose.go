@@ -36,7 +36,8 @@ func File(rules ...Proposal) string {
 	for i, one := range rules {
 		list[i] = "\n    " + strings.ReplaceAll(string(one.Rule), "\n", "\n    ")
 	}
-	return fmt.Sprintf("{\n  \"$schema\": %q,\n  %q: [%s\n  ]\n}\n", version.File("rules.schema.json"), ListKey, strings.Join(list, ","))
+	schema := version.File("rules.schema.json")
+	return fmt.Sprintf("{\n  \"$schema\": %q,\n  %q: [%s\n  ]\n}\n", schema, ListKey, strings.Join(list, ","))
 }
 
 // graceDays is how long ago something must have been written or uploaded whose document does not exist.
@@ -109,8 +110,8 @@ func (l *looker) orphaned(c *place) {
 		for _, in := range o.in {
 			gone = append(gone, in+"/{"+criteria.Holes(c.objects)[0]+"}")
 		}
-		why = fmt.Sprintf("their names have ids of %s, and %d of %d of these do not exist there", criteria.List(o.in, "and"), len(o.gone),
-			o.looked)
+		why = fmt.Sprintf("their names have ids of %s, and %d of %d of these do not exist there",
+			criteria.List(o.in, "and"), len(o.gone), o.looked)
 	}
 	p := Proposal{Name: l.nameOf("Orphaned", c.path), Why: why, Looked: len(c.docs)}
 	for _, d := range c.docs {

@@ -238,35 +238,41 @@ func (l *looking) forms() {
 		if a.Field == "" || l.OfEntries(a.Field) {
 			continue
 		}
-		set, read, forms := 0, 0, map[string]int{}
-		for _, d := range l.sample {
-			value := d.Value(a.Field)
-			if value == nil {
-				continue
-			}
-			set++
-			if _, ok := a.At(value); ok {
-				read++
-				continue
-			}
-			for _, as := range criteria.Forms() {
-				if _, ok := (criteria.Age{As: as}).At(value); ok {
-					forms[as]++
-				}
-			}
+		l.formsOf(fmt.Sprintf("age[%d]", i), a, l.sample)
+	}
+}
+
+// formsOf names forms of times that some documents hold and an age does not read. It reports whether there are any.
+func (l *looking) formsOf(key string, a criteria.Age, all []documents.Document) bool {
+	set, read, forms := 0, 0, map[string]int{}
+	for _, d := range all {
+		value := d.Value(a.Field)
+		if value == nil {
+			continue
 		}
-		for _, as := range slices.Sorted(maps.Keys(forms)) {
-			form := criteria.Age{As: as}.Form()
-			switch {
-			case forms[as] > read && as == "timestamp":
-				l.say("age[%d]: %s is %s in %d of %d: leave \"as\" out", i, a.Field, form, forms[as], set)
-			case forms[as] > read:
-				l.say("age[%d]: %s is %s in %d of %d: write \"as\": %q", i, a.Field, form, forms[as], set, as)
-			default:
-				l.say("age[%d]: %s is %s in %d of %d, and the rule keeps these", i, a.Field, form, forms[as], set)
+		set++
+		if _, ok := a.At(value); ok {
+			read++
+			continue
+		}
+		for _, as := range criteria.Forms() {
+			if _, ok := (criteria.Age{As: as}).At(value); ok {
+				forms[as]++
 			}
 		}
 	}
+	for _, as := range slices.Sorted(maps.Keys(forms)) {
+		form := criteria.Age{As: as}.Form()
+		switch {
+		case forms[as] > read && as == "timestamp":
+			l.say("%s: %s is %s in %d of %d: leave \"as\" out", key, a.Field, form, forms[as], set)
+		case forms[as] > read:
+			l.say("%s: %s is %s in %d of %d: write \"as\": %q", key, a.Field, form, forms[as], set, as)
+		default:
+			l.say("%s: %s is %s in %d of %d, and the rule keeps these", key, a.Field, form, forms[as], set)
+		}
+	}
+	return len(forms) > 0
 }
 
 // mark says whether the mark of a warning is a field of the application's.
@@ -302,16 +308,10 @@ func (l *looking) exceptions(ctx context.Context) {
 		l.addresses(related)
 	}
 	for _, u := range l.Unless {
-		if u.Document == "" {
+		if u.Document == "" || u.Where != nil {
 			continue
 		}
-		var paths []string
-		for _, d := range l.sample[:min(excepted, len(l.sample))] {
-			item, _ := l.ItemOf(d)
-			if refs, ok := item.Fill(u.Document); ok && len(refs) == 1 {
-				paths = append(paths, refs[0].Path())
-			}
-		}
+		paths := l.leadsTo(u, excepted)
 		there := l.getAll(ctx, slices.Compact(slices.Sorted(slices.Values(paths))))
 		kept := 0
 		for _, path := range paths {
@@ -323,6 +323,17 @@ func (l *looking) exceptions(ctx context.Context) {
 			l.say("%s: %d of %d are kept because %s exists: did you mean gone?", u.Key, kept, len(paths), u.Document)
 		}
 	}
+}
+
+// leadsTo returns the paths of the documents to which a relation leads from the first documents, where it is one of each.
+func (l *looking) leadsTo(of rule.Relation, first int) (paths []string) {
+	for _, d := range l.sample[:min(first, len(l.sample))] {
+		item, _ := l.ItemOf(d)
+		if refs, ok := item.Fill(of.Document); ok && len(refs) == 1 {
+			paths = append(paths, refs[0].Path())
+		}
+	}
+	return paths
 }
 
 // relation names what none of the documents that a relation may find has: a field by which it asks, or a value of the type for
@@ -341,6 +352,8 @@ func (l *looking) relation(ctx context.Context, of rule.Relation) {
 		}
 	case of.Collection+of.CollectionGroup != "":
 		found, _ = l.first(ctx, q, related)
+	case of.Document != "" && of.Where != nil:
+		found = l.getAll(ctx, l.leadsTo(of, related))
 	}
 	if len(found) == 0 {
 		return
@@ -354,7 +367,7 @@ func (l *looking) relation(ctx context.Context, of rule.Relation) {
 		}
 	}
 	expect(of.Key+".field", of.PlainField(), func(value any, _ documents.Document) bool { return value != nil })
-	if of.Within != nil {
+	if of.Within != nil && !l.formsOf(of.Key+".within", *of.Within, found) {
 		expect(of.Key+".within", of.Within.Field, func(value any, _ documents.Document) bool {
 			_, dated := of.Within.At(value)
 			return dated

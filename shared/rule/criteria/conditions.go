@@ -36,6 +36,7 @@ type operator struct {
 	texts        bool   // its value is a string
 	orders       bool   // its value is a string or a number
 	words, unmet string // how a field is described that meets it, and one that does not
+	asserts      bool   // unmet says what the value is, which is false of none, and of one of another type
 	absence      bool   // a missing field has the state
 	invalid      bool   // what has not the state cannot be judged, so a person should look at it
 	unclear      string // the same of a value of another type; empty: it is only counted
@@ -51,19 +52,21 @@ type operator struct {
 var operators = []operator{
 	{key: "==", words: "is %s", unmet: "is not %s", holds: equals, filters: asked("==")},
 	// A query for != finds values of every type, some of which a cursor cannot hold.
-	{key: "!=", words: "is not %s", unmet: "is %s", holds: func(v, want any) Answer { return not(equals(v, want)) }},
+	{key: "!=", words: "is not %s", unmet: "is %s", asserts: true,
+		holds: func(v, want any) Answer { return not(equals(v, want)) }},
 	{key: "<", orders: true, words: "is less than %s", unmet: "is not less than %s", ranged: true, filters: asked("<"),
 		holds: ordered(
 			func(n int) bool { return n < 0 })},
-	{key: "<=", orders: true, words: "is at most %s", unmet: "is more than %s", ranged: true, filters: asked("<="), holds: ordered(
-		func(n int) bool { return n <= 0 })},
+	{key: "<=", orders: true, words: "is at most %s", unmet: "is more than %s", asserts: true, ranged: true, filters: asked("<="),
+		holds: ordered(func(n int) bool { return n <= 0 })},
 	{key: ">", orders: true, words: "is more than %s", unmet: "is not more than %s", ranged: true, filters: asked(">"),
 		holds: ordered(
 			func(n int) bool { return n > 0 })},
-	{key: ">=", orders: true, words: "is at least %s", unmet: "is less than %s", ranged: true, filters: asked(">="), holds: ordered(
-		func(n int) bool { return n >= 0 })},
+	{key: ">=", orders: true, words: "is at least %s", unmet: "is less than %s", asserts: true, ranged: true, filters: asked(">="),
+		holds: ordered(func(n int) bool { return n >= 0 })},
 	{key: "in", list: true, words: "is %s", unmet: "is not %s", holds: oneOf, filters: asked("in")},
-	{key: "not-in", list: true, words: "is not %s", unmet: "is %s", holds: func(v, want any) Answer { return not(oneOf(v, want)) }},
+	{key: "not-in", list: true, words: "is not %s", unmet: "is %s", asserts: true,
+		holds: func(v, want any) Answer { return not(oneOf(v, want)) }},
 	{key: "array-contains", words: "contains %s", unmet: "does not contain %s", holds: contains, filters: asked("array-contains")},
 	{key: "array-contains-any", list: true, words: "contains %s", unmet: "does not contain %s", holds: contains,
 		filters: asked("array-contains-any")},
@@ -80,7 +83,7 @@ var operators = []operator{
 		}},
 	{key: is, state: "empty", words: "is empty", unmet: "is not empty", has: empty,
 		filters: func(field string, _ any) []documents.Filter { return asked("in")(field, empties) }},
-	{key: is, state: "not empty", words: "is not empty", unmet: "is empty", has: func(v any, there bool) Answer {
+	{key: is, state: "not empty", words: "is not empty", unmet: "is empty", asserts: true, has: func(v any, there bool) Answer {
 		if v == nil {
 			return Unmet
 		}

@@ -31,8 +31,18 @@ func (c Condition) Unmet() string {
 }
 
 // Kept returns why an item is kept that a condition does not let go, and whether somebody should look at it.
-func (c Condition) Kept(a Answer) (reason string, invalid bool) {
+func (c Condition) Kept(a Answer, of Lookup) (reason string, invalid bool) {
+	value, there := of(c.Field)
 	for _, o := range c.operators() {
+		switch {
+		case !o.asserts:
+		case a == Unclear:
+			return c.Field + " is of another type", false
+		case !there:
+			return c.Field + " is missing", false
+		case value == nil:
+			return c.Field + " is null", false
+		}
 		if a == Unclear && o.unclear != "" {
 			return c.Field + " is " + o.unclear, true
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -43,11 +44,10 @@ const (
 type Applier struct {
 	*decide.Decider
 	Documents documents.Writer
-	Own       documents.Writer // for the run's own documents, of which the log does not tell
-	Objects   objects.Writer   // of no use in a function that does not use Storage
-	Accounts  accounts.Writer  // of no use in a function that does not use Authentication
-	Tasks     *tasks.Client    // of no use in a function that does not use Cloud Tasks
-	Log       *runlog.Log      // what its commits leave
+	Objects   objects.Writer  // of no use in a function that does not use Storage
+	Accounts  accounts.Writer // of no use in a function that does not use Authentication
+	Tasks     *tasks.Client   // of no use in a function that does not use Cloud Tasks
+	Log       *runlog.Log     // what its commits leave
 
 	gathered gathered
 	named    namedByDocuments
@@ -147,8 +147,20 @@ func (a *Applier) together(items []*decide.Item) (batch []*decide.Item, weight i
 	return items[:n], weight
 }
 
-// do does items that are alike. What became of each is in its Err; a panic is the failure of all.
+// do does items that are alike, but for objects and accounts that somebody has put on the list of what the jobs keep since they were
+// planned; of documents the commit asks. What became of each is in its Err; a panic is the failure of all.
 func (a *Applier) do(ctx context.Context, batch []*decide.Item) {
+	batch = slices.DeleteFunc(slices.Clone(batch), func(item *decide.Item) bool {
+		kept := a.Keeps(item)
+		if kept == nil || item.Rule != nil {
+			return false
+		}
+		item.Err = kept
+		return true
+	})
+	if len(batch) == 0 {
+		return
+	}
 	if err := guard.Call(func() error {
 		a.wayOf(batch[0]).do(ctx, batch)
 		return nil

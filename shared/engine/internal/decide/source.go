@@ -30,6 +30,7 @@ type Source struct {
 	decider *Decider
 	read    func(ctx context.Context, paths []string) (map[string]documents.Document, error)
 	first   func(context.Context, documents.Query, documents.Cursor, int) ([]documents.Document, error)
+	count   func(ctx context.Context, q documents.Query, most int) (int, error)
 	left    *int   // children that the commit may still hold; nil: there is no commit
 	deleted string // the uid of an account that counts as deleted, in a preview of what follows that
 
@@ -39,13 +40,15 @@ type Source struct {
 
 // Source returns what rules read from while planning.
 func (d *Decider) Source() *Source {
-	return &Source{decider: d, read: d.Documents.GetAll, first: d.Documents.First, got: map[documents.Ref]*documents.Document{}}
+	return &Source{
+		decider: d, read: d.Documents.GetAll, first: d.Documents.First, count: d.Documents.Count, got: map[documents.Ref]*documents.Document{},
+	}
 }
 
 // In returns what rules read from in a commit, which may hold so many children.
 func (d *Decider) In(tx *documents.Transaction, children int) *Source {
 	s := &Source{decider: d, left: &children, got: map[documents.Ref]*documents.Document{}}
-	s.read = tx.GetAll
+	s.read, s.count = tx.GetAll, tx.Count
 	s.first = func(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
 		return s.stream(ctx, tx, q, from, limit)
 	}
@@ -108,6 +111,17 @@ func (s *Source) Get(ctx context.Context, refs []documents.Ref) (map[documents.R
 // First implements [cleanup.Source].
 func (s *Source) First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
 	return s.first(ctx, q, from, limit)
+}
+
+// Lacking implements [cleanup.Source].
+func (s *Source) Lacking(ctx context.Context, q documents.Query, field string) (bool, error) {
+	all, err := s.count(ctx, q, 0)
+	if err != nil || all == 0 {
+		return false, err
+	}
+	q.OrderBy = []string{field}
+	having, err := s.count(ctx, q, 0)
+	return having < all, err
 }
 
 // Children implements [cleanup.Source]. It takes one query for up to 30 of the parents' names, as long as the room lasts. A query

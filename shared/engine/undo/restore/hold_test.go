@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents/wire"
@@ -217,7 +218,7 @@ var errDead = status.Error(codes.PermissionDenied, "the process is dead")
 // dying returns a restorer of which nothing arrives any more once it is dead.
 func (w world) dying(t *testing.T, dead *atomic.Bool, disturb func(request any, send func() error) error) restore.Project {
 	t.Helper()
-	p := enginetest.OpenRestorer(t, restore.Hooks{
+	p := enginetest.OpenRestorer(t, backends.Hooks{
 		Dial: append([]grpc.DialOption{wire.Around(func(_ context.Context, _ string, request, _ any, send func() error) error {
 			return disturb(request, send)
 		})}, wire.Before(func(context.Context, string, any) error {

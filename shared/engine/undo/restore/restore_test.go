@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -140,7 +141,7 @@ func (w world) undo(t *testing.T, runID string, o restore.Options) (byStep map[u
 }
 
 // disturb puts something around what undoes runs.
-func (w *world) disturb(t *testing.T, hooks restore.Hooks) {
+func (w *world) disturb(t *testing.T, hooks backends.Hooks) {
 	t.Helper()
 	jobs := w.restorer.Jobs
 	w.restorer = enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
@@ -148,8 +149,8 @@ func (w *world) disturb(t *testing.T, hooks restore.Hooks) {
 }
 
 // before has f called before each commit of an undo: its error is that of the commit.
-func before(f func(*firestorepb.CommitRequest) error) restore.Hooks {
-	return restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
+func before(f func(*firestorepb.CommitRequest) error) backends.Hooks {
+	return backends.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
 		if commit, is := request.(*firestorepb.CommitRequest); is {
 			return f(commit)
 		}
