@@ -138,6 +138,13 @@ func (e Entry) ofPackage(p *criteria.Problems) {
 	p.Expect(slices.Contains(e.Uses(), config.Firestore), "roles", "it has none on Firestore, which holds the lease")
 	p.Expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks), "worker",
 		"it and the roles on tasks belong together: worker is %q, and the roles are on %v", e.Worker, e.Uses())
+	for n, i := range e.Indexes {
+		p.Expect(indexProblem(i) == "", fmt.Sprintf("indexes[%d]", n), "%s", indexProblem(i))
+	}
+	for n, o := range e.FieldOverrides {
+		p.Expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil, fmt.Sprintf("fieldOverrides[%d]", n),
+			"it lacks collectionGroup, fieldPath or indexes")
+	}
 }
 
 // memoryProblem returns what is wrong with the memory, "" if nothing. The bounds are Cloud Run's.

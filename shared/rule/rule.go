@@ -4,8 +4,8 @@
 //
 // rule.go is the format of a rule. shared/rule/criteria says what conditions and ages mean, shared/rule/pattern what names of
 // objects do, and relations.go how something else belongs to an item, by tables. paths.go fills paths with what an item holds.
-// From these, check*.go say what is wrong with a rule, places.go where it looks, query.go what it asks Firestore for, judged.go by
-// which fields it decides, words.go what it does, in a sentence, and noun.go what its items and actions are called.
+// From these, check*.go say what is wrong with a rule, places.go where it looks, query.go what it asks Firestore for, judged.go
+// by which fields it decides, words.go what it does, in a sentence, and noun.go what its items and actions are called.
 package rule
 
 import (
