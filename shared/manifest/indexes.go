@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -106,22 +105,3 @@ func indexesOf(q documents.Query) (all []Index) {
 }
 
 func ascending(field string) IndexField { return IndexField{FieldPath: field, Order: "ASCENDING"} }
-
-// indexProblem returns what is wrong with an index, "" if nothing.
-func indexProblem(i Index) string {
-	switch {
-	case i.CollectionGroup == "":
-		return "collectionGroup is missing"
-	case i.QueryScope != "COLLECTION" && i.QueryScope != "COLLECTION_GROUP":
-		return fmt.Sprintf("queryScope is %q: it must be COLLECTION or COLLECTION_GROUP", i.QueryScope)
-	case len(i.Fields) < 2:
-		return "it has fewer than two fields: Firestore indexes single fields by itself"
-	}
-	for _, f := range i.Fields {
-		ordered := f.Order == "ASCENDING" || f.Order == "DESCENDING"
-		if f.FieldPath == "" || ordered == (f.ArrayConfig == "CONTAINS") {
-			return fmt.Sprintf("field %q is neither ordered nor an array", f.FieldPath)
-		}
-	}
-	return ""
-}

@@ -28,7 +28,7 @@ type File struct {
 // A list has at most so many bytes, and objects and lists: a parser of deeper nested ones runs out of its stack.
 const (
 	maxBytes  = 1 << 20
-	maxNested = 50_000
+	maxNested = 10_000
 )
 
 var (

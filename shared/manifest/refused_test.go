@@ -76,6 +76,9 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `,"where":[{"feild":"a","==":1}]}`, []string{
 			`rules[0], cleanupDrafts: where[0]: there is no key "feild": is it "field"?`,
 		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `,"where":[{"field":"a","op":"=="}]}`, []string{ // and not what op should say
+			`rules[0], cleanupDrafts: where[0]: there is no key "op": write the operator as a key, as in "==": "done"`,
+		}},
 		{`{"name":"cleanupDrafts"}`, []string{
 			"rules[0], cleanupDrafts: what does it look at? Give exactly one of collection, collectionGroup, objects and accounts; the Realtime Database is out of reach: it needs a function of your own",
 			`rules[0], cleanupDrafts: schedule: it is missing: write unix-cron, such as "0 3 * * *" for 03:00 each day`,

@@ -63,7 +63,7 @@ func (c *checker) onlyForSome() {
 	r, instead := c.rule, "leave it out"
 	c.Expect(r.Gone == nil || len(r.Gone) > 0 || c.kind == criteria.OfObjects, "gone",
 		`"nobody" is for objects that are deleted by age alone: leave it out`)
-	c.Expect(r.Limit == 0 || c.kind != criteria.OfObjects, "limit", "it is for documents and accounts, not for objects: leave it out")
+	c.Expect(r.Limit == 0 || c.kind != criteria.OfObjects, "limit", "it is not for objects: leave it out")
 	if c.kind == criteria.OfAccounts {
 		instead = `write a rule about documents of these accounts, with "with": [{"account": "{id}"}]`
 	}
@@ -84,8 +84,8 @@ func (c *checker) source() {
 		c.Expect(slices.Contains(AccountKinds(), r.Accounts), "accounts", "%q is not one of: %s", r.Accounts,
 			strings.Join(AccountKinds(), ", "))
 	default:
-		c.collection("collection", r.Collection, true)
-		c.name("collectionGroup", r.CollectionGroup, "write a rule for each name")
+		pattern.CheckCollection(&c.Problems, "collection", r.Collection, true)
+		pattern.CheckName(&c.Problems, "collectionGroup", r.CollectionGroup, "write a rule for each name")
 	}
 }
 
@@ -215,10 +215,10 @@ func (c *checker) set() {
 	}
 	for _, field := range sorted(r.Set) {
 		c.Field("set", field)
-		for _, hole := range criteria.HolesIn(r.Set[field]) {
+		for _, hole := range criteria.Holes(r.Set[field]) {
 			value := r.Set[field]
-			c.Expect(value == Now || value == Delete || !holeField.MatchString(hole), "set", `%s: {%s} would be written as it is: a field `+
-				`as a whole may be "{now}" or "{delete}", as in {"a.b": "{now}"}`, field, hole)
+			c.Expect(value == Now || value == Delete || !holeField.MatchString(hole), "set",
+				`%s: {%s} would be written as it is: a field as a whole may be "{now}" or "{delete}", as in {"a.b": "{now}"}`, field, hole)
 		}
 		for _, other := range sorted(r.Set) {
 			c.Expect(!strings.HasPrefix(other, field+"."), "set", "%s lies within %s, which is set as a whole", other, field)

@@ -42,7 +42,7 @@ func (c *checker) relation(role string, r *Relation, kind, of string, nested boo
 		}
 	case "subcollection":
 		if r.Subcollection != Everything || role != withRole {
-			c.name(key+".subcollection", r.Subcollection, `write a name or, in with, "**" for all that is below`)
+			pattern.CheckName(&c.Problems, key+".subcollection", r.Subcollection, `write a name or, in with, "**" for all that is below`)
 			break
 		}
 		c.Expect(r.With == nil && c.rule.CollectionGroup == "" && !nested, key+".subcollection",
@@ -141,8 +141,8 @@ func (c *checker) relatedWhere(r *Relation) {
 
 // naming checks a relation of documents whose field names the item.
 func (c *checker) naming(key, role string, r *Relation) {
-	c.collection(key+".collection", r.Collection, false)
-	c.name(key+".collectionGroup", r.CollectionGroup, "write a relation for each name")
+	pattern.CheckCollection(&c.Problems, key+".collection", r.Collection, false)
+	pattern.CheckName(&c.Problems, key+".collectionGroup", r.CollectionGroup, "write a relation for each name")
 	if c.kind == criteria.OfObjects {
 		return
 	}
@@ -193,8 +193,9 @@ func (c *checker) objectsAlong(key string, r Relation) {
 	byID := slices.Contains(strings.Split(folder, "/"), "{"+idHole+"}")
 	others := func(hole string) bool { return hole != idHole }
 	pattern.Check(&c.Problems, key+".objects", r.Objects)
-	c.Expect(below && !strings.Contains(folder, "*") && (byID || r.Field != "") && !slices.ContainsFunc(criteria.Holes(folder), others),
-		key+".objects", `%q is neither a folder of the item's id, such as drafts/{id}/**, nor one with "field", such as `+
+	right := below && !strings.Contains(folder, "*") && !slices.ContainsFunc(criteria.Holes(folder), others)
+	c.Expect(right && (byID || r.Field != ""), key+".objects",
+		`%q is neither a folder of the item's id, such as drafts/{id}/**, nor one with "field", such as `+
 			`{"objects": "drafts/**", "field": "coverUrl"}`, r.Objects)
 	c.objectField(key, r.Field)
 	c.Expect(r.Metadata == "" || r.Field != "", key+".metadata", "only objects to which a field refers can have it: add field")
@@ -210,7 +211,7 @@ func (c *checker) withAccounts() {
 			c.Add(key, `which document? e.g. {"document":"users/{uid}"}, and in its with what else is deleted`)
 			continue
 		}
-		c.collection(key+".document", collection, false)
+		pattern.CheckCollection(&c.Problems, key+".document", collection, false)
 		c.Expect(!slices.ContainsFunc(c.rule.Unless, func(u Relation) bool { return u.Place() == w.Place() }), key+".document",
 			"unless keeps the account of such a document, so it would never be deleted: leave one of both out")
 		c.Expect(!slices.ContainsFunc(c.rule.With[:i], func(u Relation) bool { return u.Place() == w.Place() }), key+".document",

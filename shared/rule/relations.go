@@ -254,21 +254,13 @@ func (r Relation) Odd(d documents.Document, self documents.Ref) string {
 			return fmt.Sprintf("a %s exists whose %s is not %s", r.Noun(), r.Within.Field, r.Within.Form())
 		}
 	}
-	value := d.Value(r.PlainField())
-	if list, isList := value.([]any); isList && r.PlainField() != "" {
-		for _, one := range list {
-			if blank(one, self) {
-				value = one
-			}
-		}
-	}
-	if blank(value, self) {
+	list, _ := d.Value(r.PlainField()).([]any)
+	blank := func(value any) bool { return slices.Contains(blankNames(self), value) }
+	if r.Field != "" && (blank(d.Value(r.PlainField())) || slices.ContainsFunc(list, blank)) {
 		return "a document of " + r.Place().words() + " refers to it by " + r.PlainField() + ", with a blank beside the id"
 	}
 	return ""
 }
-
-func blank(value any, self documents.Ref) bool { return slices.Contains(blankNames(self), value) }
 
 // Place is where the documents of a rule or a relation are.
 type Place struct {

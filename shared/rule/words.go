@@ -2,7 +2,6 @@ package rule
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/rule/criteria"
@@ -57,7 +56,7 @@ func (r Rule) verb() string {
 	case r.Objects != "":
 		return "deletes objects " + r.Objects
 	case r.Accounts != "":
-		return "deletes " + accountKinds[slices.Index(AccountKinds(), r.Accounts)][1]
+		return "deletes " + accountKinds[r.Accounts]
 	case r.Remove != "":
 		return "removes entries of " + r.Remove + " from documents of " + r.Place().words()
 	case !r.Deletes():
@@ -107,19 +106,14 @@ const (
 	All        = "all"
 )
 
-// accountKinds are the values of [Rule.Accounts], each with what such accounts are called.
-var accountKinds = [][2]string{
-	{Anonymous, "anonymous accounts"}, {Unverified, "accounts with an unverified e-mail address and only a password"},
-	{Disabled, "disabled accounts"}, {All, "all accounts"},
+// accountKinds says what accounts are called, by the values of [Rule.Accounts].
+var accountKinds = map[string]string{
+	Anonymous: "anonymous accounts", Disabled: "disabled accounts", All: "all accounts",
+	Unverified: "accounts with an unverified e-mail address and only a password",
 }
 
 // AccountKinds returns the values of [Rule.Accounts].
-func AccountKinds() (all []string) {
-	for _, kind := range accountKinds {
-		all = append(all, kind[0])
-	}
-	return all
-}
+func AccountKinds() []string { return sorted(accountKinds) }
 
 // goesAlong returns what is deleted with it, each with what is deleted with it.
 func goesAlong(with []Relation) string {

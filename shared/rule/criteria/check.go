@@ -196,16 +196,6 @@ func NumberOf(v json.Number) (any, error) {
 	return v.Float64()
 }
 
-// Holes returns what is filled in in a path, each once.
-func Holes(path string) (all []string) {
-	for _, hole := range Hole.FindAllStringSubmatch(path, -1) {
-		if !slices.Contains(all, hole[1]) {
-			all = append(all, hole[1])
-		}
-	}
-	return all
-}
-
 // HoleOf returns the hole that a text is as a whole: "uid" of "{uid}".
 func HoleOf(text string) (hole string, ok bool) {
 	hole, begins := strings.CutPrefix(text, "{")

@@ -105,7 +105,7 @@ func (p Project) undo(ctx context.Context, runID string, o Options, each func(Ou
 		holder: undo.HolderPrefix + runID + "-" + rand.Text()[:8], at: p.Clock().UTC().Truncate(time.Microsecond),
 		records: map[string]int{}, writes: map[string]int{}, named: map[string]bool{}, matched: map[string]bool{},
 		refused: map[string]bool{}, by: map[string]bool{job: true}, with: map[string][]string{},
-		held: map[place]*jobstate.Hold{}, came: map[string]bool{}, canHave: decide.CanHaveDone(p.Jobs[job]),
+		held: map[place]jobstate.State{}, ran: map[place]bool{}, came: map[string]bool{}, canHave: decide.CanHaveDone(p.Jobs[job]),
 		covers: map[string]func(undo.Record) bool{}}
 	for name, j := range p.Jobs {
 		u.covers[name] = decide.Covers(j)
@@ -163,7 +163,8 @@ type undoing struct {
 	shared  bool                // some of it is an object or an account, which the jobs of each database are about
 	with    map[string][]string // of an undo of a part, by what comes back, what was done for it
 
-	held    map[place]*jobstate.Hold // who held the jobs before that this call holds, or has keep something; nil: nobody
+	held    map[place]jobstate.State // of the records that this call has hold or keep something, as they were before
+	ran     map[place]bool           // jobs that have a record
 	began   bool                     // something may be back
 	refused map[string]bool          // targets that no run of the job can have had
 	came    map[string]bool          // targets that came back
