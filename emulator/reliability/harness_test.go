@@ -138,12 +138,13 @@ func logAfterCommit(ctx context.Context, method string, req, reply any, cc *grpc
 	return invoke(ctx, method, log, new(firestorepb.CommitResponse), cc, opts...)
 }
 
-// holdAfterRestoring keeps what is to be held back until documents are restored.
+// holdAfterRestoring keeps what is to be held back until documents are restored and the undo is about to end.
 func holdAfterRestoring() grpc.UnaryClientInterceptor {
 	var mu sync.Mutex
 	var waiting []*firestorepb.CommitRequest
+	restored := false
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-		opts ...grpc.CallOption) error {
+		opts ...grpc.CallOption) (err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		commit, isCommit := req.(*firestorepb.CommitRequest)
@@ -153,14 +154,15 @@ func holdAfterRestoring() grpc.UnaryClientInterceptor {
 				WriteResults: []*firestorepb.WriteResult{{UpdateTime: timestamppb.Now()}}, CommitTime: timestamppb.Now()})
 			return nil
 		}
-		err := invoke(ctx, method, req, reply, cc, opts...)
-		if !isCommit || !restores(strings.Join(targetsOf(req), " ")) || err != nil {
-			return err
+		restoring := isCommit && restores(strings.Join(targetsOf(req), " "))
+		if isCommit && restored && !restoring {
+			for _, held := range waiting {
+				err = cmp.Or(err, invoke(ctx, firestorepb.Firestore_Commit_FullMethodName, held, new(firestorepb.CommitResponse), cc, opts...))
+			}
+			waiting = nil
 		}
-		for _, held := range waiting {
-			err = cmp.Or(err, invoke(ctx, firestorepb.Firestore_Commit_FullMethodName, held, new(firestorepb.CommitResponse), cc, opts...))
-		}
-		waiting = nil
+		err = cmp.Or(err, invoke(ctx, method, req, reply, cc, opts...))
+		restored = restored || restoring && err == nil
 		return err
 	}
 }

@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -65,20 +64,6 @@ func TestImportedAsLastActive(t *testing.T) {
 		if a.Unverified() != (uid == "password") {
 			t.Errorf("%s: unverified %v", uid, a.Unverified())
 		}
-	}
-}
-
-// TestImportedWhole: all that is known of an account comes back.
-func TestImportedWhole(t *testing.T) {
-	i := importer(t, backendstest.Start(t), nil)
-	whole := Account{
-		UID: "whole", Email: "a@example.com", EmailVerified: true, PhoneNumber: "+819012345678", DisplayName: "花", PhotoURL: "https://example.com/a.png",
-		Disabled: true, Claims: map[string]json.RawMessage{"admin": []byte("true"), "level": []byte("9007199254740993")}, Created: 1000, LastLogin: 2000, Password: true,
-		Providers: []Provider{{ID: "google.com", UID: "g1", Email: "a@gmail.example", DisplayName: "H", PhotoURL: "https://example.com/b.png"}},
-	}
-	wantImported(t, i, []Account{whole})
-	if diff := cmp.Diff(map[string]Account{"whole": whole}, listed(t, i.Reader, "")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

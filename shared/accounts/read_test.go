@@ -150,15 +150,20 @@ func TestLastActive(t *testing.T) {
 	}
 }
 
-// TestSharing: an account is found by whatever identifies it, as it is listed.
+// TestSharing: an account that comes back is found by whatever identifies it, whole, and is so listed.
 func TestSharing(t *testing.T) {
 	p := backendstest.Start(t)
 	whole := Account{
-		UID: "whole", Email: "a@example.com", EmailVerified: true, PhoneNumber: "+819012345678", Password: true, Created: 1000,
-		Claims: map[string]json.RawMessage{"level": []byte("9007199254740993")}, Providers: []Provider{{ID: "google.com", UID: "g1"}},
+		UID: "whole", Email: "a@example.com", EmailVerified: true, PhoneNumber: "+819012345678", DisplayName: "花",
+		PhotoURL: "https://example.com/a.png", Disabled: true, Created: 1000, LastLogin: 2000, Password: true,
+		Claims:    map[string]json.RawMessage{"admin": []byte("true"), "level": []byte("9007199254740993")},
+		Providers: []Provider{{ID: "google.com", UID: "g1", Email: "a@gmail.example", DisplayName: "H", PhotoURL: "https://example.com/b.png"}},
 	}
 	wantImported(t, importer(t, p, nil), []Account{whole})
 	r := opened(t, p).Reader
+	if diff := cmp.Diff(map[string]Account{"whole": whole}, listed(t, r, "")); diff != "" {
+		t.Errorf("listed (-want +got):\n%s", diff)
+	}
 	for name, by := range map[string]Account{
 		"uid": {UID: "whole"}, "address": {Email: "A@example.com"}, "number": {PhoneNumber: "+819012345678"},
 		"identity": {Providers: []Provider{{ID: "google.com", UID: "g1"}}},

@@ -39,8 +39,8 @@ type Opened struct {
 	Accounts  *accounts.Client // nil if Authentication is not used
 }
 
-// Open opens the backends that are used, on the emulators that the configuration names or on Google's services. operator says that
-// the credentials may be a person's. A failed attempt leaves nothing behind.
+// Open opens the backends that are used, on the emulators that the configuration names or on Google's services. operator says
+// that the credentials may be a person's. A failed attempt leaves nothing behind.
 func (h Hooks) Open(ctx context.Context, c config.Config, uses []config.Backend, operator bool) (o *Opened, err error) {
 	o = &Opened{}
 	defer func() {

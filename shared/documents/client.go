@@ -48,7 +48,8 @@ type Client struct {
 // Open connects to a database. It applies further dial options, such as interceptors, to every connection. It fails if no
 // credentials are found. A failed attempt leaves nothing behind, so a later one can succeed.
 func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, error) {
-	dial = slices.Concat(bound(), wire.Before(askEverywhere), retry.DialOptions(), wire.After(harmlessAnswers), meter.DialOptions(), dial)
+	own := slices.Concat(bound(), wire.Before(askEverywhere), retry.DialOptions(), wire.After(harmlessAnswers), meter.DialOptions())
+	dial = slices.Concat(own, dial)
 	asOwner := []grpc.DialOption{grpc.WithPerRPCCredentials(emulatorOwner{})}
 	options, err := wire.ClientOptions(db.EmulatorHost, dial, append(asOwner, EmulatorDial...)...)
 	if err != nil {

@@ -70,9 +70,10 @@ func IDOf(value any) (id string, ok bool) {
 // plainID matches an id that says nothing: too short and too plain for a text, an address or a token with dots.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
-// Shown returns the path of a document or a collection as reports, errors and the log show it. Whoever creates documents may write
-// any text into an id, also into that of one above. So an id that is not made of at most 128 letters, digits, "-" and "_" is shown
-// by its length and by the beginning of its SHA-256. Names of collections are shown, for rules know them, but no endless ones.
+// Shown returns the path of a document or a collection as reports, errors and the log show it. Whoever creates documents may
+// write any text into an id, also into that of one above. So an id that is not made of at most 128 letters, digits, "-" and "_"
+// is shown by its length and by the beginning of its SHA-256. Names of collections are shown, for rules know them, but no
+// endless ones.
 func Shown(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {

@@ -20,8 +20,8 @@ type Transaction struct {
 // Transact runs f in a transaction and returns the time of its commit. f may run several times: it must judge anew each time,
 // and set anew every variable that it captures. It must also come to the right result when an earlier attempt took effect and
 // its answer was lost. If f returns an error, Transact returns it and writes nothing. With once, it does not retry after
-// contention: so that the caller can try with fewer items, where many are written that do not depend on each other. After an error,
-// unsure says that an attempt may have taken effect, because its answer was lost.
+// contention: so that the caller can try with fewer items, where many are written that do not depend on each other. After an
+// error, unsure says that an attempt may have taken effect, because its answer was lost.
 func (w Writer) Transact(ctx context.Context, once bool,
 	f func(ctx context.Context, tx *Transaction) error) (at time.Time, unsure bool, err error) {
 	again, options := retry.Transient, []firestore.TransactionOption(nil)

@@ -20,7 +20,7 @@ func TestOperatorsClockIsOff(t *testing.T) {
 			w.restorer.Clock = func() time.Time { return time.Now().Add(off) }
 			for _, apply := range []bool{false, true} {
 				w.lease(t, "testJob-other", time.Minute)
-				err := w.restorer.Undo(t.Context(), rep.RunID, restore.Options{Apply: apply}, nil)
+				err := w.tried(t, rep.RunID, restore.Options{Apply: apply})
 				if !errors.Is(err, restore.ErrUnderWay) {
 					t.Errorf("apply %t: beside a run: %v", apply, err)
 				}
@@ -28,7 +28,7 @@ func TestOperatorsClockIsOff(t *testing.T) {
 			w.Set(t, "cleanupJobs/another", enginetest.Leased("another-1", time.Now().Add(-time.Minute)))
 			w.lease(t, "testJob-other", -time.Minute)
 			var once sync.Once
-			err := w.restorer.Undo(t.Context(), rep.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
+			err := w.restorer.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error {
 				once.Do(func() {
 					enginetest.Want(t, "a run meanwhile", report.Skipped, w.Run(t, "").Status)
 				})

@@ -60,7 +60,7 @@ func TestOtherDatabases(t *testing.T) {
 	if err := other.DB.Put(t.Context(), []documents.Write{running}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.restorer.Undo(t.Context(), report.RunID, o, nil); !errors.Is(err, restore.ErrUnderWay) {
+	if err := w.tried(t, report.RunID, o); !errors.Is(err, restore.ErrUnderWay) {
 		t.Errorf("beside a run: %v", err)
 	}
 	held, _ := said(t, other)

@@ -348,7 +348,7 @@ func TestOnlyAFolder(t *testing.T) {
 	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{folder + "u1/b/"}})
 	enginetest.Want(t, "objects", []string{"users/u1/b/c.png", "users/u1/b/d.png"}, w.Objects(t))
 	w.keeps(t, folder+"u1/b/c.png", folder+"u1/b/d.png")
-	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true, Only: []string{folder + "u1/none/"}}, func(restore.Outcome) error { return nil })
+	err := w.tried(t, report.RunID, restore.Options{Apply: true, Only: []string{folder + "u1/none/"}})
 	if !errors.Is(err, restore.ErrNotInLog) {
 		t.Errorf("a folder that held nothing: %v", err)
 	}
@@ -395,7 +395,7 @@ func TestLeaseLost(t *testing.T) {
 			now, late := time.Now(), atomic.Int64{}
 			w.Clock = func() time.Time { return now.Add(time.Duration(late.Load())) }
 			told := 0
-			err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error {
+			err := w.restorer.Undo(t.Context(), report.RunID, apply, func(restore.Outcome) error {
 				if told++; told == 1 {
 					late.Store(int64(3 * time.Minute))
 					tt.meanwhile(t, w)
@@ -464,7 +464,7 @@ func TestManyAtOnce(t *testing.T) {
 	report := w.run(t)
 	var telling atomic.Bool
 	told := map[string]int{}
-	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(o restore.Outcome) error {
+	err := w.restorer.Undo(t.Context(), report.RunID, apply, func(o restore.Outcome) error {
 		if !telling.CompareAndSwap(false, true) {
 			return errors.New("two are told at once")
 		}
@@ -548,7 +548,7 @@ func TestUnfinished(t *testing.T) {
 	w.Set(t, entry, map[string]any{"run": report.RunID})
 	other := "cleanupJobs/testJob/cleanupTodo/another-000001"
 	w.Set(t, other, map[string]any{"run": "another"})
-	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true, Only: []string{"users/u1"}}, nil)
+	err := w.tried(t, report.RunID, restore.Options{Apply: true, Only: []string{"users/u1"}})
 	if !errors.Is(err, restore.ErrUnfinished) || !strings.Contains(err.Error(), "let the job run once more") || len(w.Documents(t, "users")) != 0 {
 		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
 	}
@@ -592,7 +592,7 @@ func TestAnotherBucket(t *testing.T) {
 	other.Config.Bucket = "other"
 	refused := func(what string) {
 		t.Helper()
-		err := other.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil })
+		err := other.Undo(t.Context(), report.RunID, apply, func(restore.Outcome) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("set STORAGE_BUCKET=%q", w.Bucket)) || len(w.Documents(t, "users")) != 0 {
 			t.Errorf("%s: %v, %d users", what, err, len(w.Documents(t, "users")))
 		}
@@ -611,7 +611,7 @@ func TestAnotherBucket(t *testing.T) {
 func TestAnotherJobIsUnderWay(t *testing.T) {
 	w, report := newRun(t)
 	w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("otherJob-1", time.Now().Add(time.Minute)))
-	err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true}, nil)
+	err := w.tried(t, report.RunID, apply)
 	if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "firesweep hold otherJob --stop") || len(w.Documents(t, "users")) != 0 {
 		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
 	}
