@@ -263,6 +263,5 @@ func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Re
 	if err != nil {
 		return []string{err.Error()}
 	}
-	said := func(text string) bool { return slices.Contains(planned.Warnings, text) } // by the plan
-	return slices.DeleteFunc(doubts.Of(ctx, db, *job.Rule, len(planned.Plan) > 0), said)
+	return doubts.Of(ctx, db, *job.Rule, len(planned.Plan) > 0, planned.Warnings...)
 }

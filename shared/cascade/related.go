@@ -3,6 +3,8 @@ package cascade
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -82,7 +84,7 @@ func Answer(ctx context.Context, src cleanup.Source, all []*Question, goes map[d
 			if goes[d.Ref()] {
 				continue
 			}
-			odd := q.Of.Odd(d, q.self)
+			odd := q.odd(d)
 			if !q.Found || odd == "" {
 				q.Odd = odd
 			}
@@ -98,4 +100,25 @@ func Answer(ctx context.Context, src cleanup.Source, all []*Question, goes map[d
 		q.Found = q.Found || accounts[q.UID]
 	}
 	return nil
+}
+
+// odd returns why a document that was found keeps an item though nobody can tell whether it should: it has no time that can be
+// read, or a blank beside the id by which it refers to the item; "" if it is in order.
+func (q *Question) odd(d documents.Document) string {
+	field := q.Of.PlainField()
+	if of := q.Of.Within; of != nil {
+		if _, dated := of.At(d.Value(of.Field)); !dated {
+			return fmt.Sprintf("a %s exists whose %s is not %s", q.Of.Noun(), of.Field, of.Form())
+		}
+	}
+	values, isList := d.Value(field).([]any)
+	if !isList {
+		values = []any{d.Value(field)}
+	}
+	for _, blank := range q.self.BlankTexts() {
+		if field != "" && slices.Contains(values, blank) {
+			return fmt.Sprintf("a document of %s refers to it by %s, with a blank beside the id", q.Of.Place().Collection, field)
+		}
+	}
+	return ""
 }

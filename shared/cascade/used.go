@@ -135,6 +135,18 @@ func (w With) mentioning(ctx context.Context, src cleanup.Source, t thing) (refs
 	return refs, m.left > 0, nil
 }
 
+// ReadWhole returns the places of which a run of a rule reads all documents before it deletes a file or a document to which their
+// fields lead.
+func ReadWhole(r rule.Rule) (all []rule.Place) {
+	for _, a := range r.Along() {
+		byField := a.Objects != "" && a.Field != "" || len(r.FieldHoles(a.Document)) > 0
+		if byField && a.In != (rule.Place{}) && !slices.Contains(all, a.In) {
+			all = append(all, a.In)
+		}
+	}
+	return all
+}
+
 // readMentions reads what documents of a place mean, as far as there is room.
 func (w With) readMentions(ctx context.Context, src cleanup.Source, in rule.Place) (map[string][]documents.Ref, error) {
 	var fields []string
@@ -245,6 +257,12 @@ func keysOf(value any) (keys []string) {
 	return keys
 }
 
+// fieldOf returns the field of a hole, whatever it stands for of what the field holds.
+func fieldOf(hole string) string {
+	name, _, _ := strings.Cut(strings.TrimSuffix(hole, ".*"), "[]")
+	return name
+}
+
 // claimed returns the document to which a path leads, which others of a place may refer to as an item does; nil if the path alone
 // says that it belongs to the item.
 func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.Item, to documents.Ref) *thing {
@@ -252,7 +270,7 @@ func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.It
 		if _, own := of.Own(hole); own {
 			continue
 		}
-		name, _, _ := strings.Cut(strings.TrimSuffix(hole, ".*"), "[]")
+		name := fieldOf(hole)
 		value, _ := of.Field(name)
 		t := &thing{in: in, fields: []string{hole}, keys: []string{"at " + to.Path()}}
 		if strings.HasSuffix(path, "/{"+hole+"}") {
@@ -279,8 +297,8 @@ func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.It
 	return nil
 }
 
-// keptUsed is the reason to keep what is deleted with it because somebody else refers to it.
-func (w With) keptUsed() string { return "another document of " + w.Source() + " refers to it" }
+// keptUsed is the reason to keep what is deleted with an item because another document of a place refers to it.
+func keptUsed(in rule.Place) string { return "another document of " + in.Collection + " refers to it" }
 
 // going are the documents that a commit deletes.
 func going(due []*item) map[documents.Ref]bool {
@@ -318,7 +336,7 @@ func (w With) leaveShared(ctx context.Context, src cleanup.Source, due []*item) 
 			stays := map[documents.Ref]bool{}
 			for _, c := range slices.Backward(i.children) { // those that lead to others come after them
 				if c.stay || slices.ContainsFunc(c.going, func(ref documents.Ref) bool { return !goes[ref] }) {
-					i.shared = append(i.shared, c.Ref())
+					i.left = append(i.left, left{c.Ref().String(), keptUsed(c.claim.in)})
 					stays[c.Ref()] = true
 				}
 				stays[c.Ref()] = stays[c.Ref()] || stays[c.above]
@@ -363,8 +381,12 @@ func (w With) gatherFiles(ctx context.Context, src cleanup.Source, due []*item) 
 				}
 			case a.Objects != "" && len(w.named()) > 0:
 				used, err := w.used(ctx, src, objects.Object{Name: folderOf(a, *i)}, nil, goes)
-				if i.used = i.used || used; err != nil {
+				if err != nil {
 					return err
+				}
+				if used {
+					i.used = true
+					i.left = append(i.left, left{"the files of its folder", keptUsed(w.Place())})
 				}
 			}
 		}
@@ -417,7 +439,7 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 			case err != nil:
 				return err
 			case used:
-				f.kept = w.keptUsed()
+				f.kept = keptUsed(w.Place())
 			default:
 				f.names = append(f.names, name)
 			}

@@ -20,19 +20,18 @@ func TestDoubts(t *testing.T) {
 		want  []string
 	}{
 		"all": {fields{"age": fields{"field": "at", "days": 30}, "unless": array{fields{"document": "users/{author}"}}}, 28, nil, []string{
-			`age[0]: at is a number of milliseconds since 1970 in 28 of 30: write "as": "milliseconds"`,
-			`age[0]: at is a date and time of ISO 8601 in 1 of 30, and the rule keeps these`,
+			`age: at is a number of milliseconds since 1970 in 28 of 30 and a date and time of ISO 8601 in 1 of 30: write "as": "milliseconds"`,
 			"unless[0]: 28 of 30 are kept because users/{author} exists: did you mean gone?",
 			`with: comments below 1 of 20 documents would stay: add {"subcollection": "comments"}, or "**" for all that is below`,
 		}},
 		"none": {fields{"age": fields{"field": "seen", "as": "seconds", "days": 30}, "unless": array{fields{"document": "users/{author}"}},
 			"with": array{fields{"subcollection": "comments"}}}, 27, nil, nil},
 		"a few of another form": {fields{"age": fields{"field": "at", "as": "milliseconds", "days": 30}, "with": all}, 27, nil, []string{
-			"age[0]: at is a date and time of ISO 8601 in 1 of 30, and the rule keeps these", "age[0]: at is a timestamp in 1 of 30, and the rule keeps these"}},
+			"age: at is a date and time of ISO 8601 in 1 of 30 and a timestamp in 1 of 30, and the rule keeps these"}},
 		"seconds that are declared as milliseconds": {fields{"age": fields{"field": "seen", "as": "milliseconds", "days": 30}, "with": all}, 27, nil,
-			[]string{`age[0]: seen is a number of seconds since 1970 in 30 of 30: write "as": "seconds"`}},
+			[]string{`age: seen is a number of seconds since 1970 in 30 of 30: write "as": "seconds"`}},
 		"a timestamp that is declared as text": {fields{"age": fields{"field": "made", "as": "text", "days": 30}, "with": all}, 27, nil,
-			[]string{`age[0]: made is a timestamp in 30 of 30: leave "as" out`}},
+			[]string{`age: made is a timestamp in 30 of 30: leave "as" out`}},
 		"a mark of the application's": {fields{"age": fields{"field": "seen", "as": "seconds", "days": 30}, "with": array{fields{"subcollection": "comments"}},
 			"warn": fields{"days": 7, "field": "author"}}, 27, nil, []string{"warn.field: 30 of 30 have author already: unless this rule wrote it, give the mark a field of its own"}},
 		"fields of what goes along": {fields{"age": "any", "with": array{fields{"subcollection": "comments", "with": array{fields{"document": "users/{of}"}}}}}, 5, nil, []string{
@@ -111,9 +110,30 @@ func TestDoubtsOfReferences(t *testing.T) {
 	f.Set(t, "others/o", fields{"lead": "doctors/anna-2020", "ref": f.Firestore(t).Doc("doctors/anna-2020")})
 	refer := "documents of %[1]s refer to documents of patients by %[2]s, and would refer to nothing: to keep these, " +
 		`add {"collection": %[1]q, "field": %[2]q} to "unless"`
-	enginetest.Want(t, "doubts", []string{"gone[0]: email holds addresses of e-mail, and an account is found by its uid: name the field that holds that",
+	enginetest.Want(t, "doubts", []string{"gone[0]: email holds addresses of e-mail in 1 of 1, and an account is found by its uid: name the field that holds that",
 		fmt.Sprintf(refer, "plans", "people"), fmt.Sprintf(refer, "teams", "lead"), fmt.Sprintf(refer, "visits", "of")},
 		doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, false))
+}
+
+// TestDoubtsOfWhatRefers: where fields that should lead somewhere hold no ids, or times of other forms, that is said once, with an
+// example, and not what the plan has said.
+func TestDoubtsOfWhatRefers(t *testing.T) {
+	rule := fields{"collection": "rooms", "age": fields{"field": "at", "days": 1}, "gone": array{fields{"document": "users/{owner}"}}, "unless": array{
+		fields{"collection": "bills", "field": "room", "within": fields{"field": "on", "days": 30}}, fields{"collection": "tags", "field": "rooms[]"}}}
+	f := start(t, rule)
+	for n, at := range (array{"31.12.2023", "2024/01/02", old.Unix()}) {
+		f.Set(t, fmt.Sprintf("rooms/r%d", n), fields{"at": at, "owner": array{"u1", int64(7), "a b/c/"}[n]})
+		f.Set(t, fmt.Sprintf("bills/b%d", n), fields{"on": array{now, "2024-01-02", nil}[n], "room": array{"r0", "https://x.example/rooms/r1", ""}[n]})
+	}
+	f.Set(t, "tags/t", fields{"rooms": array{"r0 ", "/rooms/r1"}})
+	f.Set(t, "users/u1", fields{"x": true})
+	want := []string{"age: at is no time that can be read in 2 of 3 and a number of seconds since 1970 in 1 of 3, and the rule keeps these",
+		"gone[0]: in 1 of 3, users/{owner} leads nowhere, and the rule keeps these", "gone[0]: owner is a number in 1 of 3, which counts as an id",
+		"unless[0].within: on is a date and time of ISO 8601 in 1 of 2, and the rule keeps these",
+		"unless[0].field: room holds no valid id in 1 of 3, such as bills/b1: nobody knows what these refer to",
+		"unless[1].field: rooms[] holds no valid id in 1 of 1, such as tags/t: nobody knows what these refer to"}
+	enginetest.Want(t, "doubts", want, doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, true))
+	enginetest.Want(t, "what the plan has not said", want[1:], doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, true, "age: at is odd"))
 }
 
 // TestDoubtsOfMany: of a collection that is larger than what is looked at, a query tells what nobody has. A field or a value that a

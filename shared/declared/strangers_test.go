@@ -46,7 +46,7 @@ var strangers = map[string]stranger{
 	"unless, one value":          {unless: array{fields{"collection": "teams", "field": "of[]"}}, data: map[string]any{"teams/1": fields{"of": reference("drafts/due")}}, kept: true},
 	"unless, a list and a value": {unless: array{fields{"collection": "teams", "field": "of"}}, data: map[string]any{"teams/1": fields{"of": "x"}, "teams/2": fields{"of": array{"x", "due"}}}, kept: true},
 	"unless, keys":               {unless: array{fields{"collection": "teams", "field": "of"}}, data: map[string]any{"teams/1": fields{"of": fields{"due": true}}}, kept: true, said: "no document of teams has one value in of"},
-	"unless, no keys":            {unless: array{fields{"collection": "teams", "field": "of.{id}"}}, data: map[string]any{"teams/1": fields{"of": array{"due"}}}, kept: true, said: "no document of teams has a map in of"},
+	"unless, no keys":            {unless: array{fields{"collection": "teams", "field": "of.{id}"}}, data: map[string]any{"teams/1": fields{"of": array{"other"}}}, kept: true, said: "no document of teams has a map in of"},
 	"unless, maps in a list":     {unless: array{fields{"collection": "teams", "field": "of[]"}}, data: map[string]any{"teams/1": fields{"of": array{fields{"id": "due"}}}}, kept: true, said: "has a list of values in of"},
 	"unless, in a group": {unless: array{fields{"collectionGroup": "teams", "field": "of"}}, data: map[string]any{"x/1/teams/1": fields{"of": array{"due"}}},
 		kept: true, said: "no document of teams has one value in of (if it holds a list, write of[])"},
@@ -101,6 +101,18 @@ var strangers = map[string]stranger{
 		data: map[string]any{"due": fields{"by": fields{"ken": 1, "hana": 1}}, "young": fields{"by": array{"ken"}}, "users/ken": fields{}, "users/hana": fields{}}, deleted: []string{"users/hana"}, said: staysUsed},
 	"an owner of another collection": {with: array{fields{"document": "users/{by}"}},
 		data: map[string]any{"due": fields{"by": "ken"}, "young": fields{"by": reference("admins/ken")}, "users/ken": fields{}}, deleted: []string{"users/ken"}},
+
+	"with, a map where the rule has a value": {with: array{fields{"document": "users/{by}"}},
+		data: map[string]any{"due": fields{"by": fields{"ken": true}}, "young": fields{"by": "hana"}, "users/ken": fields{}}, said: "drafts/due: deleted, but not what it refers to by by: users/{by} leads to no document: a field has no valid id"},
+	"with, a blank in a list of ids": {with: array{fields{"document": "users/{by[]}"}},
+		data: map[string]any{"due": fields{"by": array{"ken ", "hana"}}, "users/ken": fields{}}, said: "but not what it refers to by by"},
+	"with, nothing in a field": {with: array{fields{"document": "users/{by}"}}, data: map[string]any{"due": fields{"by": ""}, "young": fields{"by": "hana"}, "users/ken": fields{}}},
+	"unless, keys and a list":  {unless: array{fields{"collection": "teams", "field": "of.{id}"}}, data: map[string]any{"teams/1": fields{"of": fields{"x": 1}}, "teams/2": fields{"of": array{reference("drafts/due")}}}, kept: true},
+	"what a child refers to": {with: array{fields{"collection": "notes", "field": "of", "with": array{fields{"document": "cards/{card}"}}}},
+		data:    map[string]any{"notes/1": fields{"of": "due", "card": "c"}, "notes/2": fields{"of": "x", "card": fields{"c": 1}}, "cards/c": fields{}},
+		deleted: []string{"notes/1"}, said: "another document of notes refers to it"},
+	"a link of the console": {with: array{fields{"objects": "p/**", "field": "cover"}}, files: []string{"p/a 1.png"},
+		data: map[string]any{"due": fields{"cover": "https://storage.cloud.google.com/BUCKET/p/a%201.png?authuser=0"}}, deleted: []string{"p/a 1.png"}},
 
 	// Ids with blanks, numbers and times in other forms.
 	"unless, a blank behind the id":     {unless: array{fields{"collection": "notes", "field": "of"}}, data: map[string]any{"notes/1": fields{"of": "due "}}, kept: true, said: "by of, with a blank beside the id"},

@@ -93,6 +93,19 @@ func NamesOf(id string) []any {
 // Texts returns the document's path as applications write it into a field instead of a reference.
 func (r Ref) Texts() []any { return []any{r.Path(), "/" + r.Path()} }
 
+// BlankTexts returns texts that refer to the document with a blank beside its id or path, as a form takes it. They name nothing: who
+// keeps something because of a reference asks for them as well.
+func (r Ref) BlankTexts() (texts []any) {
+	for _, text := range []string{r.ID, r.Path()} {
+		for _, blank := range []string{" " + text, text + " ", text + "\n"} {
+			if Queryable(blank) {
+				texts = append(texts, blank)
+			}
+		}
+	}
+	return texts
+}
+
 // RefIn returns the document to which a value refers: a reference, or a path as a text, see [Ref.Texts].
 func RefIn(value any) (ref Ref, ok bool) {
 	text, isText := value.(string)

@@ -2,7 +2,6 @@ package rule
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -171,9 +170,13 @@ func (r Relation) Queries(self documents.Ref, reference func(documents.Ref) any,
 		q.Select = append(slices.Clone(q.Select), r.Within.Field)
 	}
 	all = []documents.Query{q}
+	if r.isKey() && !q.Group { // a list may hold it where another document has a map
+		others, _ := Relation{Collection: r.Collection, Field: r.PlainField()}.Queries(self, reference, now)
+		all = append(all, others...)
+	}
 	if n := len(r.Where); r.Subcollection == "" && !r.isKey() {
 		all = nil
-		names, of := append(NamesOf(self, false, reference), blankNames(self)...), q.Where[len(q.Where)-1]
+		names, of := append(NamesOf(self, false, reference), self.BlankTexts()...), q.Where[len(q.Where)-1]
 		for some := range slices.Chunk(names, max(1, criteria.MaxAlternatives/Combinations(q.Where[:len(q.Where)-1]))) {
 			of.Value = some
 			part := q
@@ -225,46 +228,6 @@ func NamesOf(d documents.Ref, repeats bool, reference func(documents.Ref) any) (
 	names = append(append(names, reference(d)), d.Texts()...)
 	return slices.DeleteFunc(names, func(name any) bool { return !documents.Queryable(name) })
 }
-
-// blanks are what people leave before and behind an id, as a form takes it.
-var blanks = []string{" %s", "%s ", "%s\n"}
-
-// blankNames returns the texts that may refer to a document with a blank beside its id, which names none: what is kept because of
-// it is kept all the same.
-func blankNames(d documents.Ref) (names []any) {
-	for _, text := range []string{d.ID, d.Path()} {
-		for _, form := range blanks {
-			if name := fmt.Sprintf(form, text); documents.Queryable(name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
-// Odd returns why a document that a query of [Relation.Queries] found keeps an item though nobody can tell whether it should: it
-// has no time that can be read, or a blank beside the id by which it refers to the item; "" if it is in order.
-func (r Relation) Odd(d documents.Document, self documents.Ref) string {
-	if r.Within != nil {
-		if _, dated := r.Within.At(d.Value(r.Within.Field)); !dated {
-			return fmt.Sprintf("a %s exists whose %s is not %s", r.Noun(), r.Within.Field, r.Within.Form())
-		}
-	}
-	value := d.Value(r.PlainField())
-	if list, isList := value.([]any); isList && r.PlainField() != "" {
-		for _, one := range list {
-			if blank(one, self) {
-				value = one
-			}
-		}
-	}
-	if blank(value, self) {
-		return "a document of " + r.Place().words() + " refers to it by " + r.PlainField() + ", with a blank beside the id"
-	}
-	return ""
-}
-
-func blank(value any, self documents.Ref) bool { return slices.Contains(blankNames(self), value) }
 
 // Place is where the documents of a rule or a relation are.
 type Place struct {

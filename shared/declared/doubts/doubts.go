@@ -41,9 +41,9 @@ type looking struct {
 // Of returns what a project's documents tell against a rule, each in a sentence with the key and what would be right: names of
 // collections and of fields that are not there, values that nobody has, also of what it keeps, ages of another form, a mark
 // that is the application's field, exceptions that keep nearly everything, documents elsewhere that refer to the rule's, and
-// collections below a document that would stay, unless a plan that deletes something has said these. What could not be looked
-// at is said, too.
-func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned bool) []string {
+// collections below a document that would stay, unless a plan that deletes something has said these. What the plan has said is left
+// out. What could not be looked at is said, too.
+func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned bool, said ...string) []string {
 	l := &looking{Rule: of, Reader: r}
 	l.empty(ctx)
 	all, err := declared.Unfound(ctx, r, nil, of)
@@ -52,7 +52,7 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned bool) []s
 		l.fields(ctx)
 		l.values(ctx)
 		l.keeping(ctx)
-		l.forms()
+		l.forms(said)
 		l.mark()
 		l.exceptions(ctx)
 		for _, related := range of.Related() {
@@ -73,7 +73,7 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned bool) []s
 	if l.failed != nil {
 		l.say("not all of it could be looked at: %s", l.failed)
 	}
-	return l.doubts
+	return slices.DeleteFunc(l.doubts, func(text string) bool { return slices.Contains(said, text) })
 }
 
 func (l *looking) say(format string, args ...any) {
@@ -232,41 +232,26 @@ func (l *looking) keepingBy(ctx context.Context, key string, w criteria.Conditio
 	}
 }
 
-// forms names ages whose field mostly holds times of another form than the one that the rule reads.
-func (l *looking) forms() {
+// forms says of ages whose field holds times of other forms than the rule reads, unless the plan has said it.
+func (l *looking) forms(said []string) {
 	for i, a := range l.Age {
 		if a.Field == "" || l.OfEntries(a.Field) {
 			continue
 		}
-		set, read, forms := 0, 0, map[string]int{}
-		for _, d := range l.sample {
-			value := d.Value(a.Field)
-			if value == nil {
-				continue
-			}
-			set++
-			if _, ok := a.At(value); ok {
-				read++
-				continue
-			}
-			for _, as := range criteria.Forms() {
-				if _, ok := (criteria.Age{As: as}).At(value); ok {
-					forms[as]++
-				}
-			}
-		}
-		for _, as := range slices.Sorted(maps.Keys(forms)) {
-			form := criteria.Age{As: as}.Form()
-			switch {
-			case forms[as] > read && as == "timestamp":
-				l.say("age[%d]: %s is %s in %d of %d: leave \"as\" out", i, a.Field, form, forms[as], set)
-			case forms[as] > read:
-				l.say("age[%d]: %s is %s in %d of %d: write \"as\": %q", i, a.Field, form, forms[as], set, as)
-			default:
-				l.say("age[%d]: %s is %s in %d of %d, and the rule keeps these", i, a.Field, form, forms[as], set)
-			}
+		hint := declared.Hint(l.Rule, i, valuesOf(l.sample, a.Field))
+		about, _, _ := strings.Cut(hint, " is ")
+		if hint != "" && !slices.ContainsFunc(said, func(text string) bool { return strings.HasPrefix(text, about+" is ") }) {
+			l.doubts = append(l.doubts, hint)
 		}
 	}
+}
+
+// valuesOf returns what some documents hold in a field.
+func valuesOf(found []documents.Document, field string) (values []any) {
+	for _, d := range found {
+		values = append(values, d.Value(field))
+	}
+	return values
 }
 
 // mark says whether the mark of a warning is a field of the application's.
@@ -289,9 +274,68 @@ func (l *looking) mark() {
 // addresses says whether a relation looks for accounts by fields that hold addresses of e-mail: no account has such an id.
 func (l *looking) addresses(of rule.Relation) {
 	for _, field := range criteria.Holes(of.Account) {
-		texts := slices.DeleteFunc(l.valuesOf(field), func(text string) bool { return text == "" })
-		if len(texts) > 0 && !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(text, "@") }) {
-			l.say("%s: %s holds addresses of e-mail, and an account is found by its uid: name the field that holds that", of.Key, field)
+		if n := count(l.sample, field, func(value any) bool { return strings.Contains(fmt.Sprint(value), "@") }); n > 0 {
+			l.say("%s: %s holds addresses of e-mail in %d of %d, and an account is found by its uid: name the field that holds that",
+				of.Key, field, n, len(l.sample))
+		}
+	}
+}
+
+// count returns in how many documents a field is set to something.
+func count(found []documents.Document, field string, is func(value any) bool) (n int) {
+	for _, d := range found {
+		if value := d.Value(field); value != nil && value != "" && is(value) {
+			n++
+		}
+	}
+	return n
+}
+
+// noIDs names a field of related documents that should refer to the rule's, and holds what is neither an id nor a reference.
+func (l *looking) noIDs(of rule.Relation, found []documents.Document) {
+	isKey := strings.HasSuffix(of.Field, ".{id}")
+	odd := slices.DeleteFunc(slices.Clone(found), func(d documents.Document) bool {
+		values, isList := d.Value(of.PlainField()).([]any)
+		if !isList {
+			values = []any{d.Value(of.PlainField())}
+		}
+		return !slices.ContainsFunc(values, func(value any) bool {
+			_, isMap := value.(map[string]any)
+			_, isID := documents.IDOf(value)
+			_, refers := documents.RefIn(value)
+			return value != nil && value != "" && !isID && !refers && (!isMap || !isKey)
+		})
+	})
+	if of.PlainField() != "" && len(odd) > 0 {
+		l.say("%s.field: %s holds no valid id in %d of %d, such as %s: nobody knows what these refer to", of.Key, of.Field, len(odd), len(found),
+			odd[0].Path)
+	}
+}
+
+// holes says of fields by which a relation leads to a document or an account whether they hold what is no id, and numbers beside
+// texts.
+func (l *looking) holes(of rule.Relation) {
+	path := cmp.Or(of.Document, "users/"+of.Account)
+	for _, hole := range l.FieldHoles(path) {
+		field := strings.TrimSuffix(strings.TrimSuffix(hole, "[]"), ".*")
+		set := count(l.sample, field, func(any) bool { return true })
+		numbers := count(l.sample, field, func(value any) bool {
+			_, isID := documents.IDOf(value)
+			_, isText := value.(string)
+			return isID && !isText
+		})
+		none := 0
+		for _, d := range l.sample {
+			item, _ := l.ItemOf(d)
+			if _, ok := item.Fill(path); !ok {
+				none += count([]documents.Document{d}, field, func(any) bool { return true })
+			}
+		}
+		if none > 0 {
+			l.say("%s: in %d of %d, %s leads nowhere, and the rule keeps these", of.Key, none, set, path)
+		}
+		if numbers > 0 && numbers < set {
+			l.say("%s: %s is a number in %d of %d, which counts as an id", of.Key, hole, numbers, set)
 		}
 	}
 }
@@ -300,6 +344,9 @@ func (l *looking) addresses(of rule.Relation) {
 func (l *looking) exceptions(ctx context.Context) {
 	for _, related := range append(l.Related(), l.With...) {
 		l.addresses(related)
+	}
+	for _, related := range l.Related() {
+		l.holes(related)
 	}
 	for _, u := range l.Unless {
 		if u.Document == "" {
@@ -355,11 +402,12 @@ func (l *looking) relation(ctx context.Context, of rule.Relation) {
 	}
 	expect(of.Key+".field", of.PlainField(), func(value any, _ documents.Document) bool { return value != nil })
 	if of.Within != nil {
-		expect(of.Key+".within", of.Within.Field, func(value any, _ documents.Document) bool {
-			_, dated := of.Within.At(value)
-			return dated
-		})
+		if hint := of.Within.Hint(valuesOf(found, of.Within.Field)); hint != "" {
+			l.say("%s.within: %s", of.Key, hint)
+		}
+		expect(of.Key+".within", of.Within.Field, func(value any, _ documents.Document) bool { return value != nil })
 	}
+	l.noIDs(of, found)
 	for n, w := range of.Where {
 		expect(fmt.Sprintf("%s.where[%d]", of.Key, n), w.Field,
 			func(_ any, d documents.Document) bool { return w.Holds(d.Lookup) != criteria.Unclear })
