@@ -185,16 +185,14 @@ func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Rel
 	due = slices.DeleteFunc(slices.Clone(due), func(i *item) bool { return nameless(a, i.Ref()) })
 	parents := make([]string, len(due))
 	for n, i := range due {
-		if parents[n] = i.ID(); a.Subcollection != "" || w.Repeats() {
-			parents[n] = i.Path
-		}
+		parents[n] = i.Path
 	}
 	found, err := src.Children(ctx, w.belonging(a, src), parents)
 	if err != nil {
 		return err
 	}
-	for n, i := range due {
-		of := found[parents[n]]
+	for _, i := range due {
+		of := found[i.Path]
 		for _, d := range of.Documents {
 			i.children = append(i.children, child{Document: d, unless: a.Unless})
 		}
@@ -361,34 +359,28 @@ func removed(a rule.Relation, database string, data map[string]any, gone documen
 	}))
 }
 
-// belonging returns the lookup for documents that are deleted with it: those below a document, or those that name it.
+// belonging returns the lookup for documents that are deleted with others, by their paths: those below, or those that name them.
 func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
-	c := cleanup.Children{Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != ""}
-	if c.Subcollection || w.Strict {
-		return c
+	return cleanup.Children{
+		Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != "",
+		Names: func(path string) []any {
+			ref := documents.Document{Path: path}.Ref()
+			if w.Strict {
+				return []any{ref.ID}
+			}
+			return rule.NamesOf(ref, w.Repeats(), src.Reference) // where ids repeat, only references count
+		},
+		NameOf: func(value any) (string, bool) {
+			if ref, ok := documents.RefIn(value); ok {
+				return ref.Path(), true
+			}
+			id, ok := documents.IDOf(value)
+			return w.Collection + "/" + id, ok
+		},
 	}
-	if w.Repeats() { // ids repeat, so only references count; a parent is its path
-		c.Names = func(path string) []any {
-			return rule.NamesOf(documents.Document{Path: path}.Ref(), true, src.Reference)
-		}
-		c.NameOf = func(value any) (string, bool) {
-			ref, ok := documents.RefIn(value)
-			return ref.Path(), ok
-		}
-		return c
-	}
-	c.Names = func(id string) []any {
-		return rule.NamesOf(documents.Ref{Collection: w.Collection, ID: id}, false, src.Reference)
-	}
-	c.NameOf = func(value any) (string, bool) {
-		if ref, ok := documents.RefIn(value); ok {
-			return ref.ID, ref.Collection == w.Collection
-		}
-		return documents.IDOf(value)
-	}
-	return c
 }
 
+// change says what is written for an item, and what follows.
 func (w With) change(i item, run cleanup.Run) (change cleanup.Change) {
 	if i.kept != "" {
 		return cleanup.Change{Invalid: i.kept}
