@@ -4,6 +4,7 @@
 //	go run ./emulator               serves until it is stopped
 //	go run ./emulator --sample      the same, with the sample data loaded
 //	go run ./emulator --rules FILE  serves the rules of a file, such as an application's firesweep.json
+//	go run ./emulator --ahead 48h   the page plans and runs as of two days later, when files are old enough
 //	go run ./emulator --demo        loads the sample data, runs every job as Cloud Scheduler would, and shows what it did
 //
 // On a terminal the functions log short lines. Elsewhere, and with --json, they log the JSON that Cloud Logging reads.
@@ -80,6 +81,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	rules := flags.String("rules", "", "serve the rules of `FILE` and the jobs that it enables, such as firesweep.json")
 	asJSON := flags.Bool("json", false, "log JSON on a terminal, too")
 	o := options{getenv: os.Getenv}
+	flags.DurationVar(&o.ahead, "ahead", 0, "the page plans and runs as of `TIME` later, such as 48h: to try rules about files, which are young")
 	o.Log = out
 	flags.IntVar(&o.FirestorePort, portFlags["Firestore"], 8080, "port of Firestore")
 	flags.IntVar(&o.AuthPort, portFlags["Authentication"], 9099, "port of Authentication")

@@ -167,7 +167,7 @@ func TestEmulatorsOfTheEnvironmentThatAreGone(t *testing.T) {
 	isolate(t)
 	t.Setenv(backends.FirestoreHost, "127.0.0.1:1")
 	t.Setenv(backends.StorageHost, "http://127.0.0.1:1/")
-	err := run(t.Context(), append([]string{"--sample"}, freePorts...), &output{})
+	err := run(t.Context(), append([]string{"--sample", "--ahead", "1h"}, freePorts...), &output{})
 	for _, want := range []string{backends.FirestoreHost + " is 127.0.0.1:1", backends.StorageHost + " is http://127.0.0.1:1/",
 		"unset it"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -239,7 +239,7 @@ func TestServesUntilStopped(t *testing.T) {
 	defer stop()
 	var out output
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, append([]string{"--sample"}, freePorts...), &out) }()
+	go func() { ended <- run(ctx, append([]string{"--sample", "--ahead", "1h"}, freePorts...), &out) }()
 	for !strings.Contains(out.String(), "\nready\n") {
 		select {
 		case err := <-ended:
@@ -263,7 +263,7 @@ func TestServesUntilStopped(t *testing.T) {
 			t.Errorf("the sample's files are not old enough: %s", body)
 		}
 	}
-	page := regexp.MustCompile(`Look at it: (http://127\.0\.0\.1:\d+/)\n`).FindStringSubmatch(out.String())[1]
+	page := regexp.MustCompile(`Look at it: (http://127\.0\.0\.1:\d+/) \(it plans and runs as of 1h0m0s later\)\n`).FindStringSubmatch(out.String())[1]
 	if status, body := call(t, http.MethodGet, page, ""); status != http.StatusOK || !strings.HasPrefix(body, "<!") {
 		t.Errorf("where one is to look: %d %s", status, body)
 	}

@@ -34,7 +34,7 @@ func serve(ctx context.Context, out io.Writer, o options, sample bool) (err erro
 	}
 	o.Missing = true
 	if sample && others { // the age of objects in another Storage cannot be chosen
-		o.ahead = sampledata.WholeAhead
+		o.ahead = max(o.ahead, sampledata.WholeAhead)
 	}
 	l, err := start(ctx, o)
 	if err != nil {
@@ -63,7 +63,11 @@ func serve(ctx context.Context, out io.Writer, o options, sample bool) (err erro
 		}
 		fmt.Fprintf(out, "curl -X POST '%s?dryRun=true'\n", l.url(e.Name))
 	}
-	fmt.Fprintf(out, "Look at it: %s\n", l.url(""))
+	as := ""
+	if o.ahead != 0 {
+		as = fmt.Sprintf(" (it plans and runs as of %s later)", o.ahead)
+	}
+	fmt.Fprintf(out, "Look at it: %s%s\n", l.url(""), as)
 	fmt.Fprintln(out, "ready")
 	select {
 	case <-ctx.Done():
@@ -137,8 +141,6 @@ func (l *local) loadSample(ctx context.Context, out io.Writer) (err error) {
 	}
 	if storage := l.backends.Storage(); storage != nil {
 		storage.Age(bucket, sampledata.WholeAhead)
-	} else {
-		fmt.Fprintln(out, "the sample's files have only just been uploaded: the page plans two days ahead, when they are old enough")
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"path"
@@ -359,17 +358,10 @@ func refuseWrites(f *enginetest.Function) {
 			return send()
 		})
 	}
-	f.Hooks.Transport = func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if r.Method != http.MethodDelete {
-				return next.RoundTrip(r)
-			}
-			return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: io.NopCloser(strings.NewReader(`{}`)), Header: http.Header{}}, nil
-		})
-	}
+	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		if r.Method != http.MethodDelete {
+			return send()
+		}
+		return enginetest.StorageRefuses(r, http.StatusForbidden), nil
+	})
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -144,25 +144,16 @@ func behind(f *enginetest.Function, delay time.Duration) {
 		time.Sleep(delay)
 		return nil
 	})...)
-	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return slow{base, delay} }
+	f.Hooks.Transport = enginetest.OnStorage(func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		time.Sleep(delay)
+		return send()
+	})
 	f.Hooks.Accounts = func(base accounts.API) accounts.API {
 		return accounts.Wrap(base, func(_ string, _ []string, send func() error) error {
 			time.Sleep(delay)
 			return send()
 		})
 	}
-}
-
-// slow is the transport of Cloud Storage's client on a slow link.
-type slow struct {
-	base  http.RoundTripper
-	delay time.Duration
-}
-
-// RoundTrip sends a request.
-func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
-	time.Sleep(s.delay)
-	return s.base.RoundTrip(r)
 }
 
 // BenchmarkPlan plans the deletion of many objects.
@@ -182,7 +173,7 @@ func BenchmarkPlan(b *testing.B) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			for range b.N {
-				rep, err := f.Plan(b.Context(), engine.PlanOptions{Now: f.Now, Force: true})
+				rep, err := f.Plan(b.Context(), engine.Options{Now: f.Now, Force: true})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -20,13 +20,13 @@ import (
 // A program that imports this package has its clients meet on the emulator what they meet on Google's service: requests without
 // the header that Google's front end routes by are refused, and counts of names are quick.
 func init() {
-	documents.EmulatorDial = wire.Before(func(ctx context.Context, _ string, message any) error { return CheckRouted(ctx, message) })
+	documents.EmulatorDial = wire.Before(func(ctx context.Context, _ string, message any) error { return checkRouted(ctx, message) })
 	documents.EmulatorDial = append(documents.EmulatorDial, grpc.WithChainStreamInterceptor(countNamesByGetting))
 }
 
-// CheckRouted refuses a request whose header does not name its database, as Google's service does. The emulator would answer
+// checkRouted refuses a request whose header does not name its database, as Google's service does. The emulator would answer
 // it, because it reads requests.
-func CheckRouted(ctx context.Context, req any) error {
+func checkRouted(ctx context.Context, req any) error {
 	var database string
 	switch r := req.(type) {
 	case interface{ GetDatabase() string }:

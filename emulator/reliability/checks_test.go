@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,7 @@ type expected struct {
 	calls  []Call         // of the first run and its worker's
 	ofUndo []Call         // of an undo of these, once it is known
 	report *report.Report // of the first run
+	first  map[string]any // all there is after it
 	end    map[string]any // all there is when nothing is left to do
 }
 
@@ -64,7 +66,7 @@ func expect(t *testing.T, s subject) *expected {
 			want.report.Status, want.report.Actions, want.report.Failures, s.job.Name)
 	}
 	w.deliver(t, steps)
-	want.calls = steps.Calls()
+	want.calls, want.first = steps.Calls(), w.named(t)
 	if s.body == "" { // a worker alone does not do all that the sample says
 		for _, line := range w.differences(t, w.sample) {
 			t.Error(line)
@@ -119,11 +121,17 @@ func (w *world) notEnded(t *testing.T, want *expected, runs int) (lines []string
 	if !w.recover(t, runs) {
 		lines = append(lines, fmt.Sprintf("after %d runs something is still left to do", runs))
 	}
+	return slices.Concat(lines, w.notAs(t, "at the end", want.end), w.unfinished(t))
+}
+
+// notAs returns what is not as after undisturbed runs.
+func (w *world) notAs(t *testing.T, when string, want map[string]any) (lines []string) {
+	t.Helper()
 	got := w.named(t)
-	for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(want.end, got))) {
-		lines = append(lines, fmt.Sprintf("at the end, %s is (-undisturbed +disturbed):\n%s", name, cmp.Diff(want.end[name], got[name])))
+	for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(want, got))) {
+		lines = append(lines, fmt.Sprintf("%s, %s is (-undisturbed +disturbed):\n%s", when, name, cmp.Diff(want[name], got[name])))
 	}
-	return append(lines, w.unfinished(t)...)
+	return lines
 }
 
 // records returns all documents, with the bundle's own records.
@@ -171,7 +179,7 @@ func checkPreview(t *testing.T, s subject, _ *expected) []string {
 			tr.Errorf("the run did something to %s, of which the preview said nothing", item)
 		}
 	}
-	tr.checkLogged(before, done)
+	tr.checkLogged(run.RunID, before, done)
 	return nil
 }
 
@@ -220,6 +228,15 @@ func (tr *previewed) done(run string) map[string]*did {
 	})
 	if err != nil {
 		tr.Fatal(err)
+	}
+	for account, of := range all {
+		uid, is := strings.CutPrefix(account, report.AccountPrefix)
+		for item, d := range all {
+			if is && path.Base(item) == uid { // what is deleted with an account is an item in the log
+				maps.Copy(of.things, d.things)
+				delete(all, item)
+			}
+		}
 	}
 	return all
 }
@@ -279,20 +296,50 @@ func (tr *previewed) compare(p report.Planned, d *did) {
 	}
 }
 
-// checkLogged makes sure that the undo log tells of all that a run changed.
-func (tr *previewed) checkLogged(before map[string]any, done map[string]*did) {
+// checkLogged makes sure that the undo log and the log tell of all that a run changed, and the log of nothing else.
+func (tr *previewed) checkLogged(run string, before map[string]any, done map[string]*did) {
 	tr.Helper()
-	logged := map[string]bool{}
+	saved, told := map[string]bool{}, tr.told(run)
 	for _, d := range done {
 		for name := range d.things {
-			logged[neutral(name, tr.w.Bucket).(string)] = true
+			saved[neutral(name, tr.w.Bucket).(string)] = true
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(before, tr.w.named(tr.T)))) {
-		if !logged[name] && !strings.HasPrefix(name, "task ") {
-			tr.Errorf("the run changed %s, of which its undo log says nothing", name)
+	changed := enginetest.Changes(before, tr.w.named(tr.T))
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		if !strings.HasPrefix(name, "task ") && !(saved[name] && told[name]) {
+			tr.Errorf("the run changed %s: its undo log says so: %t, its log: %t", name, saved[name], told[name])
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(told)) { // what an earlier step made is gone again; an account may never have been there
+		if _, was := before[name]; was && !changed[name] {
+			tr.Errorf("the log says that the run changed %s, which is as it was", name)
+		}
+	}
+}
+
+// told returns what the lines of the log that bear a run's id say that it changed.
+func (tr *previewed) told(run string) map[string]bool {
+	tr.Helper()
+	told := map[string]bool{}
+	for _, line := range tr.w.running.Load().LogLines(tr) {
+		writes, _ := line["writes"].([]any)
+		labels, _ := line["logging.googleapis.com/labels"].(map[string]any)
+		for _, w := range writes {
+			w := w.(map[string]any)
+			name := w["path"].(string)
+			switch w["op"] {
+			case "delete account":
+				name = "account " + name
+			case "delete object":
+				if generation, _ := w["generation"].(string); generation == "" || generation == "0" {
+					tr.Errorf("the log names %s without its generation", name)
+				}
+			}
+			told[neutral(name, tr.w.Bucket).(string)] = labels["runId"] == run
+		}
+	}
+	return told
 }
 
 func checkEmpty(t *testing.T, s subject, _ *expected) (lines []string) {
@@ -407,8 +454,9 @@ func goesOn(req any) bool {
 	return writes && slices.ContainsFunc(targetsOf(req), func(path string) bool { return !strings.HasPrefix(path, "cleanup") })
 }
 
-// checkTime has each run's time be up once it has written something.
-func checkTime(t *testing.T, s subject, want *expected) []string {
+// checkTime has each run's time be up once it has written something. The first that completes leaves what an undisturbed run leaves:
+// none of them began behind what is left to do.
+func checkTime(t *testing.T, s subject, want *expected) (lines []string) {
 	if s.body != "" {
 		return nil // a worker that is out of time fails, and its task is sent again
 	}
@@ -421,7 +469,13 @@ func checkTime(t *testing.T, s subject, want *expected) []string {
 		}
 		return err
 	}
-	return w.notEnded(t, want, 200)
+	for range 200 {
+		w.expireLease()
+		if rep := w.run(t, Undisturbed()); rep.Status == report.Completed {
+			break
+		}
+	}
+	return append(w.notAs(t, "when a run completes", want.first), w.notEnded(t, want, maxRuns)...)
 }
 
 func checkUndo(t *testing.T, s subject, want *expected) []string {
@@ -441,7 +495,7 @@ func checkApproved(t *testing.T, s subject, _ *expected) (lines []string) {
 	}
 	w := newWorld(t, s)
 	w.clock = time.Until(w.now) // a run by a plan has the clock's now
-	plan, err := w.start(t, w.job, Undisturbed()).Plan(t.Context(), engine.PlanOptions{Now: w.now, Versions: true})
+	plan, err := w.start(t, w.job, Undisturbed()).Plan(t.Context(), engine.Options{Now: w.now, Versions: true})
 	if err != nil || plan.Status != report.Completed {
 		t.Fatalf("plan: %v, %+v", err, plan)
 	}

@@ -237,7 +237,7 @@ func (w *world) runJob(t *testing.T, steps *Steps) *report.Report {
 	var rep report.Report
 	f.serving(t.Context(), t, steps, func(ctx context.Context) {
 		if w.approved != nil {
-			err := f.Function.Function.Run(ctx, engine.RunOptions{Plan: w.approved}, func(r *report.Report, _ bool) { rep = *r })
+			err := f.Function.Function.Run(ctx, engine.Options{Approved: w.approved}, func(r *report.Report, _ bool) { rep = *r })
 			if err != nil {
 				t.Fatal(err)
 			}

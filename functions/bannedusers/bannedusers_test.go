@@ -239,26 +239,6 @@ func TestIDLongerThanAUID(t *testing.T) {
 	enginetest.Want(t, "calls", [][]string{{"u1"}}, f.calls)
 }
 
-// TestForgedEntries: what somebody else writes into cleanupTodo deletes no account of a user who is there, whatever rule it names.
-func TestForgedEntries(t *testing.T) {
-	f := newFunction(t)
-	f.SignUp(t, "victim2")
-	f.Set(t, "users/victim2", map[string]any{"banStatus": "none"})
-	named := enginetest.AccountOf("user", "users/other")
-	named["account"] = "victim2"
-	for name, stored := range map[string]map[string]any{
-		"absent": named,
-		"none":   {"absent": "", "account": "victim2"},
-		"user":   enginetest.AccountOf("user", "users/victim2"),
-		"item":   enginetest.ItemOf("user", "users/victim2"),
-	} {
-		f.SetTodo(t, name, stored)
-	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 4, Done: 2, Failed: 2}})
-	enginetest.Want(t, "accounts", []string{"victim2"}, f.Accounts(t))
-	enginetest.Want(t, "users", 1, len(f.Documents(t, "users")))
-}
-
 const retry = "retry account deletion"
 
 // counts returns the actions of a report with one kind.

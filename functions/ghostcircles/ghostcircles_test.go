@@ -13,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
-	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -45,7 +44,7 @@ func TestCheckGhostCircles(t *testing.T) {
 		"users/hana/notifications/circle_ghost_warning_": {"title": "前の予告"},
 	}
 	before.Write(t, f)
-	put(t, f, "", "circles/claimed/icon/a.png", "circles/theirs/icon/a.png", "circles/ghost/icon/a.png")
+	f.PutOf(t, "", "circles/claimed/icon/a.png", "circles/theirs/icon/a.png", "circles/ghost/icon/a.png")
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{
 		toWarn: {Planned: 3, Done: 3}, toClear: {Planned: 1, Done: 1}, toDelete: {Planned: 2, Done: 2}, toFinish: {Planned: 2, Done: 2},
@@ -118,11 +117,11 @@ func TestFilesOfACircle(t *testing.T) {
 		"circles_old/c1": circle(daysAgo(380), nil, daysAgo(8)), "users/u/posts/p": post("c1"),
 	}
 	before.Write(t, f)
-	put(t, f, "", "circles/c1/icon/a.png", "circles/c1/icon/b.png", "circles/c1/header.png", "posts/ken/unnamed.png")
-	put(t, f, "p1", "posts/p1.png", "circles/c1/odd.png")
+	f.PutOf(t, "", "circles/c1/icon/a.png", "circles/c1/icon/b.png", "circles/c1/header.png", "posts/ken/unnamed.png")
+	f.PutOf(t, "p1", "posts/p1.png", "circles/c1/odd.png")
 	theirs := []string{"circles/c12/icon/a.png", "circles/c/icon/a.png", "circles/c1", "circles/c1.png", "posts/c1/a.png", "circles2/c1/a.png", "posts/unnamed.png"}
-	put(t, f, "", theirs...)
-	put(t, f, "p12", "posts/of-p12.png", "posts/p1.png.bak")
+	f.PutOf(t, "", theirs...)
+	f.PutOf(t, "p12", "posts/of-p12.png", "posts/p1.png.bak")
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete circle": {Planned: 1, Done: 1}})
 	before.Without("circles/c1", "posts/p1", "comments/p1", "reactions/p1").
@@ -155,17 +154,6 @@ func owned(data map[string]any, owner any, name string) map[string]any {
 }
 
 var hana = map[string]any{"displayName": "花"}
-
-func put(t *testing.T, f *enginetest.Function, postID string, names ...string) {
-	t.Helper()
-	var metadata map[string]string
-	if postID != "" {
-		metadata = map[string]string{"postId": postID}
-	}
-	for _, name := range names {
-		f.Put(t, name, metadata, []byte("x"))
-	}
-}
 
 func gs(f *enginetest.Function, name string) string { return "gs://" + f.Bucket + "/" + name }
 
@@ -270,7 +258,7 @@ func TestUndeletedByAnOperator(t *testing.T) {
 	})
 	f.SetMany(t, n, func(i int) (string, map[string]any) { return "comments/of-" + id(i), on(id(i)) })
 	f.PutMany(t, n, func(i int) (string, map[string]string) { return "posts/ken/" + id(i) + ".png", nil })
-	put(t, f, "", "circles/c/icon.png")
+	f.PutOf(t, "", "circles/c/icon.png")
 	undone := false
 	afterPosts(f, func() {
 		if !undone {
@@ -340,32 +328,13 @@ func afterPosts(f *enginetest.Function, do func()) {
 	})
 }
 
-// TestAListedCommentKeepsTheCircle: a circle is not finished whose post stays, and the log says so.
-func TestAListedCommentKeepsTheCircle(t *testing.T) {
-	f := newFunction(t)
-	before := world{"users/hana": hana, "circles/c": circle(daysAgo(380), nil, daysAgo(8)), "comments/x": on("p"), "posts/p": post("c"), "posts/q": post("c"),
-		"cleanupJobs/all-jobs": enginetest.Keeping("comments/x")}
-	before.Write(t, f)
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{toDelete: {Planned: 1}})
-	enginetest.Want(t, "kept", map[string]int{jobstate.KeptWithListed: 1}, got.Kept)
-	enginetest.Want(t, "comments", []string{"x"}, f.IDs(t, "comments"))
-	enginetest.Want(t, "posts", []string{"p"}, f.IDs(t, "posts"))
-	if said := fmt.Sprint(f.Warnings(t)["circles/c"]); !strings.Contains(said, "left half done") {
-		t.Errorf("the log says %s", said)
-	}
-	f.Delete(t, "cleanupJobs/all-jobs")
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toFinish, 1))
-	enginetest.Want(t, "circles", 0, len(f.IDs(t, "circles")))
-}
-
 // TestAMistakenID names no circle, so nobody knows whose its posts and files are: it stays, even if it is claimed.
 func TestAMistakenID(t *testing.T) {
 	f := newFunction(t)
 	claim := with(with(circle(daysAgo(380), nil, daysAgo(8)), "isDeleted", true), "deletedBy", jobName)
 	before := world{"users/hana": hana, "circles/undefined": claim, "circles/ c": circle(daysAgo(380), nil, daysAgo(8)), "posts/p": post("undefined"), "posts/q": post(" c")}
 	before.Write(t, f)
-	put(t, f, "", "circles/undefined/a.png")
+	f.PutOf(t, "", "circles/undefined/a.png")
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
 	enginetest.Want(t, "kept", map[string]int{keptBadID: 2}, got.Kept)

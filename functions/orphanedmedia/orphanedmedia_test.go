@@ -24,17 +24,6 @@ func newFunction(t *testing.T) *enginetest.Function {
 	return f
 }
 
-func put(t *testing.T, f *enginetest.Function, name, postID string) {
-	t.Helper()
-	metadata := map[string]string{}
-	if postID != "" {
-		metadata["postId"] = postID
-	}
-	f.Put(t, name, metadata, []byte("x"))
-}
-
-func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
-
 func TestObjects(t *testing.T) {
 	f := newFunction(t)
 	for _, path := range []string{"posts/p1", "posts/日本 語", "circles/c1", "tasks/t1"} {
@@ -56,10 +45,10 @@ func TestObjects(t *testing.T) {
 		invalid++
 	}
 	for name, postID := range kept {
-		put(t, f, name, postID)
+		f.PutOf(t, postID, name)
 	}
 	for name, postID := range gone {
-		put(t, f, name, postID)
+		f.PutOf(t, postID, name)
 	}
 	f.Put(t, "posts/young", map[string]string{"postId": "PENDING", "uploadedAt": ms(f.Now.Add(-23 * time.Hour))}, nil)
 
@@ -91,11 +80,11 @@ func TestPendingCountsLikeAnyOther(t *testing.T) {
 func TestWrongDatabase(t *testing.T) {
 	for kind, thing := range map[string]func(t *testing.T, f *enginetest.Function, i int){
 		"posts": func(t *testing.T, f *enginetest.Function, i int) {
-			put(t, f, fmt.Sprintf("posts/%d", i), fmt.Sprintf("p%d", i))
+			f.PutOf(t, fmt.Sprintf("p%d", i), fmt.Sprintf("posts/%d", i))
 		},
-		"circles": func(t *testing.T, f *enginetest.Function, i int) { put(t, f, fmt.Sprintf("circles/c%d/icon", i), "") },
+		"circles": func(t *testing.T, f *enginetest.Function, i int) { f.PutOf(t, "", fmt.Sprintf("circles/c%d/icon", i)) },
 		"tasks": func(t *testing.T, f *enginetest.Function, i int) {
-			put(t, f, fmt.Sprintf("task_attachments/u/t%d/a", i), "")
+			f.PutOf(t, "", fmt.Sprintf("task_attachments/u/t%d/a", i))
 		},
 		"circles of posts": func(t *testing.T, f *enginetest.Function, i int) {
 			f.Set(t, fmt.Sprintf("posts/post%d", i), map[string]any{"circleId": fmt.Sprintf("c%d", i)})
@@ -117,12 +106,12 @@ func TestWrongDatabase(t *testing.T) {
 func TestForgedEntries(t *testing.T) {
 	f := newFunction(t)
 	for _, name := range []string{"avatars/victim.png", "secrets/a", "posts/u1/theirs.png", "posts/u1/own.png"} {
-		put(t, f, name, "p1")
+		f.PutOf(t, "p1", name)
 	}
 	f.Set(t, "posts/p1", map[string]any{"text": "there"})
 	f.Set(t, "users/victim-admin", map[string]any{"name": "A"})
-	put(t, f, "posts/u1/of no post.png", "")
-	put(t, f, "posts/of no post.png", "")
+	f.PutOf(t, "", "posts/u1/of no post.png")
+	f.PutOf(t, "", "posts/of no post.png")
 	in := func(home string, files ...any) map[string]any {
 		step := enginetest.StepOf("post", "posts/gone", false, "postId", files...)
 		step["home"] = home
@@ -153,7 +142,7 @@ func TestForgedEntries(t *testing.T) {
 	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 13, Done: 3, Failed: 10}})
 	enginetest.Want(t, "objects", before, f.Objects(t))
 	enginetest.Want(t, "roles", 0, len(f.Documents(t, "roles")))
-	enginetest.Want(t, "users", []string{"victim-admin"}, ids(f.Documents(t, "users")))
+	enginetest.Want(t, "users", []string{"victim-admin"}, f.IDs(t, "users"))
 }
 
 // owned uploads objects of posts that exist.
@@ -200,7 +189,7 @@ func TestOneSentinelEmptiesNoCollection(t *testing.T) {
 	f.SetMany(t, 300, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("posts/p%03d", i), map[string]any{"circleId": "public"}
 	})
-	put(t, f, "circles/gone/icon.png", "")
+	f.PutOf(t, "", "circles/gone/icon.png")
 	for _, body := range []string{`{"dryRun":true}`, ""} {
 		got := f.Run(t, body)
 		enginetest.Want(t, "posts left", 328, len(f.Documents(t, "posts")))
@@ -222,10 +211,10 @@ func TestTasksElsewhere(t *testing.T) {
 	f.Set(t, "posts/p1", map[string]any{"circleId": "c1"})
 	fill := func() {
 		f.Set(t, "posts/orphan", map[string]any{"circleId": "gone"})
-		put(t, f, "posts/gone.png", "gone")
-		put(t, f, "circles/gone/icon.png", "")
+		f.PutOf(t, "gone", "posts/gone.png")
+		f.PutOf(t, "", "circles/gone/icon.png")
 	}
-	put(t, f, "task_attachments/u/t1/a.pdf", "")
+	f.PutOf(t, "", "task_attachments/u/t1/a.pdf")
 	others := map[string]report.Counts{"delete post media": {Planned: 1, Done: 1}, "delete circle image": {Planned: 1, Done: 1},
 		"delete orphaned circle post": {Planned: 1, Done: 1}}
 	fill()
@@ -287,9 +276,9 @@ func TestAClientStopsOnePassAlone(t *testing.T) {
 			}
 			owned(t, f, 3)
 			f.Set(t, "circles/c1", map[string]any{"n": 1})
-			put(t, f, "circles/gone/icon.png", "")
+			f.PutOf(t, "", "circles/gone/icon.png")
 			for i := range tt.uploads {
-				put(t, f, fmt.Sprintf(tt.file, i), strings.Replace(tt.postID, "%d", fmt.Sprint(i), 1))
+				f.PutOf(t, strings.Replace(tt.postID, "%d", fmt.Sprint(i), 1), fmt.Sprintf(tt.file, i))
 			}
 			got := f.Run(t, "")
 			numbers := []int{got.Actions["delete circle image"].Done, len(f.Objects(t)), len(got.Failures)}

@@ -5,36 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
-
-func TestAttemptThatCannotBeEnqueuedDoesNotCount(t *testing.T) {
-	w := newWorld(t)
-	for _, id := range []string{"u1", "u2", "u3"} {
-		w.placeholder(t, id, false)
-	}
-	w.Tasks().FailCreates(func(task *cloudtaskspb.Task) error {
-		if strings.Contains(string(task.GetHttpRequest().GetBody()), "u2") {
-			return status.Error(codes.PermissionDenied, "no role")
-		}
-		return nil
-	})
-	got := w.Run(t, "")
-	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{handKind: {Planned: 3, Done: 2, Failed: 1}})
-	enginetest.Want(t, "the detail that failed", detail("u2"), w.Documents(t, details)["d-u2"])
-	w.Tasks().FailCreates(nil)
-	enginetest.WantReport(t, w.Run(t, ""), report.Completed, enginetest.Done(handKind, 1))
-}
 
 // TestPlacesThatNobodyWrote: a misspelt place, in which nothing ever refers to anybody, is named; if all are, nothing is done,
 // and no attempt counts.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -28,8 +27,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 var start = time.Date(2026, 1, 10, 18, 0, 0, 0, time.UTC)
@@ -69,25 +66,14 @@ func dueData(urls ...string) map[string]any {
 	return map[string]any{"due": true, "userId": "u1", "text": "こんにちは", "mediaItems": items}
 }
 
-func put(t *testing.T, f *enginetest.Function, name, postID string) {
-	t.Helper()
-	var metadata map[string]string
-	if postID != "" {
-		metadata = map[string]string{"postId": postID}
-	}
-	f.Put(t, name, metadata, []byte("x"))
-}
-
 func gs(f *enginetest.Function, name string) string { return "gs://" + f.Bucket + "/" + name }
-
-func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
 
 // want compares what is left of the posts, their children, the files and the Todos.
 func want(t *testing.T, f *enginetest.Function, state map[string][]string) {
 	t.Helper()
-	got := map[string][]string{"files": f.Objects(t), "todos": ids(f.Documents(t, "cleanupJobs/testJob/cleanupTodo"))}
+	got := map[string][]string{"files": f.Objects(t), "todos": f.IDs(t, "cleanupJobs/testJob/cleanupTodo")}
 	for _, collection := range []string{"posts", "comments", "reactions"} {
-		got[collection] = ids(f.Documents(t, collection))
+		got[collection] = f.IDs(t, collection)
 	}
 	for name, list := range got {
 		if len(list) == 0 {
@@ -131,7 +117,7 @@ func TestDelete(t *testing.T) {
 		"posts/u1/of-p12.png": "p12", "posts/u12/own.png": "p1", "posts/of-p12.png": "p12", "posts/pending.png": "PENDING",
 		"posts/own.png.bak": "p1", "posts/plain.png": "p1", "circles/c1/icon.png": "", "posts.png": "p1",
 	} {
-		put(t, f, name, postID)
+		f.PutOf(t, postID, name)
 	}
 	got := f.Run(t, "")
 	counts(t, got, report.Completed, report.Counts{Planned: 2, Done: 2})
@@ -152,21 +138,6 @@ func TestDelete(t *testing.T) {
 		"mediaItems[].url holds a URL that names no object of Cloud Storage": 2,
 	}
 	enginetest.Want(t, "kept", kept, got.Kept)
-	if !f.EmbeddedStorage() {
-		return // the Firebase Emulator Suite's has no soft delete
-	}
-	if err := f.Storage(t).Bucket(f.Bucket).Object("posts/unnamed.png").Delete(t.Context()); err != nil { // by its owner
-		t.Fatal(err)
-	}
-	back := map[undo.Step]int{}
-	err := f.Restorer(t, f.Clock).Undo(t.Context(), got.RunID, restore.Options{Apply: true}, func(o restore.Outcome) error {
-		if strings.HasPrefix(o.Target, "gs://") {
-			back[o.Step]++
-		}
-		return nil
-	})
-	enginetest.Want(t, "objects that are back", map[undo.Step]int{undo.Recreate: 3}, back)
-	enginetest.Want(t, "error", nil, err)
 }
 
 // TestAMistakenID names no post: what lost its post stays, though a post has that id.
@@ -233,9 +204,9 @@ func TestRaces(t *testing.T) {
 			f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png")))
 			f.Set(t, "comments/a", map[string]any{"postId": "p1"})
 			f.Set(t, "reactions/a", map[string]any{"postId": "p1"})
-			put(t, f, "posts/a.png", "p1")
+			f.PutOf(t, "p1", "posts/a.png")
 			if tt.left["files"] != nil {
-				put(t, f, "posts/b.png", "p1")
+				f.PutOf(t, "p1", "posts/b.png")
 			}
 			written := false
 			f.Hooks.Dial = append(f.Hooks.Dial, afterLosing(func() { tt.write(t, f); written = true }))
@@ -246,13 +217,6 @@ func TestRaces(t *testing.T) {
 			want(t, f, tt.left)
 		})
 	}
-}
-
-// noStorage answers every request to Storage with 403, as for ever.
-type noStorage struct{ http.RoundTripper }
-
-func (noStorage) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusForbidden, Status: "403 Forbidden", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
 }
 
 // TestOfWhomAPostIs takes along what names no post only from the folder of the post's author.
@@ -267,7 +231,7 @@ func TestOfWhomAPostIs(t *testing.T) {
 	for i, author := range []any{int64(7), "hana", f.Firestore(t).Doc("users/ken"), nil, "undefined", f.Firestore(t).Doc("people/hana")} {
 		var urls []string
 		for n, name := range all {
-			put(t, f, name, "")
+			f.PutOf(t, "", name)
 			if n != i { // what is in the author's folder only the author's post names below
 				urls = append(urls, gs(f, name))
 			}
@@ -282,7 +246,7 @@ func TestOfWhomAPostIs(t *testing.T) {
 
 	f = newFunction(t, due, "number", "text", "reference")
 	for _, name := range all {
-		put(t, f, name, "")
+		f.PutOf(t, "", name)
 	}
 	for id, author := range map[string]any{"number": int64(7), "text": "hana", "reference": f.Firestore(t).Doc("users/ken")} {
 		data := dueData(gs(f, all[0]), gs(f, all[1]), gs(f, all[2]), gs(f, all[3]))
@@ -305,11 +269,13 @@ func TestManyFilesOfAPost(t *testing.T) {
 		_, _ = noise.Read(random) // it never fails
 		name := fmt.Sprintf("posts/%03d", i) + base64.RawURLEncoding.EncodeToString(random)
 		name = name[:1024]
-		put(t, f, name, "p1")
+		f.PutOf(t, "p1", name)
 		urls = append(urls, gs(f, name), gs(f, name)) // named twice, it counts once
 	}
 	f.Set(t, "posts/p1", dueData(urls...))
-	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return noStorage{base} }
+	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, _ func() (*http.Response, error)) (*http.Response, error) {
+		return enginetest.StorageRefuses(r, http.StatusForbidden), nil
+	})
 	first := f.Run(t, "")
 	counts(t, first, report.Failed, report.Counts{Planned: 1, Failed: 1})
 	for id, entry := range f.Documents(t, "cleanupJobs/testJob/cleanupTodo") {

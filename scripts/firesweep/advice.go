@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -51,30 +50,11 @@ func (p *printer) remedy(do string) {
 	}
 }
 
-// limited says which safety limit stopped what; "" where the failure's own text says all.
-func limited(e cleanup.LimitError, database string) string {
-	switch {
-	case e.Limit == report.MaxActions:
-		return fmt.Sprintf("more than %d items are due, and it may do no more (MAX_ACTIONS).", e.Most)
-	case report.Forced(e.Limit):
-		share := 100 * float64(e.Due) / float64(max(1, e.Looked))
-		return fmt.Sprintf("%d of %d %s are due (%.1f %%%s), and at most %d %% may be (%s).",
-			e.Due, e.Looked, e.Collection, share, report.MostIn(e), e.Most, e.Limit)
-	case e.Field != "":
-		return fmt.Sprintf("no document of %s has %s, which decides what is kept. Does the application call it something else?",
-			e.Collection, e.Field)
-	case e.Limit == report.EmptyCollection:
-		return fmt.Sprintf("%s holds no document, and ids refer to documents in it. Is its name right, and is database %s the "+
-			"right one? If it is rightly empty, put a document into it.", e.Collection, database)
-	}
-	return ""
-}
-
 // wrong says what went wrong in a run.
 func wrong(r *report.Report, f report.Failure) string {
 	if f.Limit != nil {
-		return "a safety limit stopped " + cmp.Or(prefixed("the pass ", f.Limit.Pass), "it") + ": " +
-			cmp.Or(limited(*f.Limit, r.Database), f.Limit.Why, f.Error)
+		return fmt.Sprintf("a safety limit stopped %s: %s (%s)", cmp.Or(prefixed("the pass ", f.Limit.Pass), "it"),
+			cmp.Or(report.Limited(*f.Limit, r.Database), f.Error), f.Limit.Limit)
 	}
 	return report.Phrase(f.Action, f.Target) + ": " + f.Error
 }

@@ -43,6 +43,7 @@ func (a *app) chooseBucket(project string) error {
 	if len(filled) > 0 {
 		there = filled
 	}
+	a.setenv("STORAGE_BUCKET", "")
 	switch {
 	case len(there) == 0:
 		return wrongUse("there is no bucket %s: set STORAGE_BUCKET to the project's bucket", strings.Join(names, " or "))
@@ -57,14 +58,10 @@ func (a *app) chooseBucket(project string) error {
 
 // holdsObjects reports whether a bucket holds any object. The error is [storage.ErrBucketNotExist] if there is none of this name.
 func (a *app) holdsObjects(ctx context.Context, name string) (holds bool, err error) {
-	cfg, err := config.Load(config.Previewing(func(variable string) string {
-		if variable == "STORAGE_BUCKET" {
-			return name
-		}
-		return a.getenv(variable)
-	}), nil, config.Firestore, config.Storage)
+	a.setenv("STORAGE_BUCKET", name)
+	cfg, err := a.settings(toLook, config.Firestore, config.Storage)
 	if err != nil {
-		return false, usageError{err}
+		return false, err
 	}
 	bucket, err := objects.Open(ctx, objects.Bucket{Name: name, EmulatorHost: cfg.Emulators.Storage}, objects.ReadOnly)
 	if err != nil {
@@ -74,13 +71,8 @@ func (a *app) holdsObjects(ctx context.Context, name string) (holds bool, err er
 	all := bucket.Handle().Objects(ctx, nil)
 	all.PageInfo().MaxSize = 1
 	_, err = all.Next()
-	switch {
-	case errors.Is(err, iterator.Done):
-		return false, nil
-	case errors.Is(err, storage.ErrBucketNotExist):
-		return false, storage.ErrBucketNotExist
-	case err != nil:
-		return false, fmt.Errorf("look for the project's bucket: %w; set STORAGE_BUCKET", err)
+	if none := errors.Is(err, iterator.Done); none || err == nil {
+		return !none, nil
 	}
-	return true, nil
+	return false, fmt.Errorf("look for the project's bucket: %w; set STORAGE_BUCKET", err)
 }

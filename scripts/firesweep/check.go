@@ -10,10 +10,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -22,6 +24,9 @@ import (
 )
 
 type checkFlags struct{ write, indexes bool }
+
+// indexesPage says how an index of a single field in a collection group is made.
+var indexesPage = version.Page("docs/operations.md#an-index-exists-already")
 
 // checked is what is known of a job before it is deployed. docs/command.md documents it as JSON.
 type checked struct {
@@ -145,6 +150,10 @@ func (a *app) checked(e manifest.Entry) checked {
 	if e.Rule != nil {
 		c.Does, c.Reads, c.Judged, c.Note = e.Words(), readsOf(*e.Rule), e.Judged(), noteOn(*e.Rule)
 	}
+	if at, skipped := schedule.Skipped(e, a.clock()); skipped {
+		c.Note = strings.TrimPrefix(c.Note+fmt.Sprintf(". %s has no %s on %s, so nothing runs that night: choose another time, or UTC",
+			e.TimeZone, at.Format("15:04"), at.Format(time.DateOnly)), ". ")
+	}
 	return c
 }
 
@@ -206,7 +215,7 @@ func (c checked) facts() [][2]string {
 	for _, index := range c.Indexes {
 		text := indexWords(index)
 		if len(index.Fields) == 1 { // there Terraform would overwrite what the application set
-			text += ", which Terraform does not make"
+			text += ", which Terraform does not make: " + indexesPage
 		}
 		indexes = append(indexes, text)
 	}

@@ -64,6 +64,8 @@ func TestNotes(t *testing.T) {
 	t.Parallel()
 	const group = `collectionGroup: this also finds the top-level users; for those below others only, write "collection": "parents/{parent}/users"`
 	for rule, note := range map[string]string{
+		`"timeZone":"Europe/Berlin","collection":"users","age":"any","gone":[{"document":"teams/{team}"}]`:            "",
+		`"timeZone":"Europe/Athens","collection":"users","age":"any","gone":[{"document":"teams/{team}"}]`:            "Europe/Athens has no 03:30 on 2026-03-29, so nothing runs that night: choose another time, or UTC",
 		`"collectionGroup":"users","age":"any","gone":[{"document":"{parent}"},{"document":"teams/{list[]}/x/{id}"}]`: group,
 		`"collectionGroup":"users","age":"any","unless":[{"field":"hold","==":true}]`:                                 group,
 		`"collection":"chats/{chat}/users","age":"any","unless":[{"document":"chats/{chat}"}]`:                        "",
@@ -71,7 +73,7 @@ func TestNotes(t *testing.T) {
 	} {
 		o := newOperator(t)
 		o.env["FIRESTORE_DATABASE"] = "app"
-		rules := rulesFile(t, `{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *",`+rule+`}]}`)
+		rules := rulesFile(t, `{"rules":[{"name":"cleanupThings","schedule":"30 3 * * *",`+rule+`}]}`)
 		want(t, rule, note, parsed[checks](t, o.well(t, "check", "--rules", rules, "--json")).Checks[0].Note)
 	}
 }
@@ -106,7 +108,7 @@ The indexes, to add to the Firebase CLI's firestore.indexes.json:
     firebase deploy --only firestore:indexes
 `, o.well(t, "check", "--rules", rules, "cleanupStaleDrafts"))
 	wantParts(t, oneLine(o.well(t, "check", "--rules", rules, "cleanupDevices")),
-		"indexes devices: seenAt ASCENDING (COLLECTION_GROUP), which Terraform does not make")
+		"indexes devices: seenAt ASCENDING (COLLECTION_GROUP), which Terraform does not make: https://")
 	wantNone(t, o.well(t, "check", "--rules", rules, "cleanupExports"), "for the Firebase CLI")
 
 	c := parsed[checks](t, o.well(t, "check", "--rules", rulesFile(t, `{"rules":[{"name":"cleanupGuests","schedule":"0 5 * * *",

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -41,10 +40,11 @@ type finding struct {
 // patient is what the doctor looks at, and what it has found.
 type patient struct {
 	*app
-	jobs    []manifest.Entry
-	configs map[string]config.Config // by job
-	project string
-	found   []finding
+	jobs     []manifest.Entry
+	configs  map[string]config.Config // by job
+	project  string
+	emulated bool // emulators have nothing to look at but the records of the jobs
+	found    []finding
 }
 
 func (p *patient) add(about, level, do, format string, args ...any) {
@@ -82,24 +82,22 @@ roles/storage.legacyBucketReader on the bucket.`,
 
 // patient returns what is to be checked of jobs.
 func (a *app) patient(names []string) (*patient, error) {
+	jobs, err := a.jobsNamed(names)
 	p := &patient{app: a, configs: map[string]config.Config{}, found: []finding{}}
-	var err error
-	if p.jobs, err = a.jobsNamed(names); err != nil {
-		return nil, err
+	for _, job := range jobs {
+		cfg, wrong := a.settings(job, readOf(job)...)
+		err = cmp.Or(err, wrong)
+		p.configs[job.Name], p.project, p.emulated = cfg, cfg.Project, cfg.Emulators.Any()
 	}
-	for _, job := range p.jobs {
-		if p.configs[job.Name], err = a.settings(job, readOf(job)...); err != nil {
-			return nil, err
-		}
-		p.project = p.configs[job.Name].Project
+	if err == nil {
+		p.jobs, err = a.withGroups(jobs)
 	}
-	p.jobs, err = a.withGroups(p.jobs)
 	return p, err
 }
 
 // examine checks everything, and puts the worst findings first.
 func (p *patient) examine(ctx context.Context) {
-	if !p.onEmulators() {
+	if !p.emulated {
 		p.examineGoogle(ctx)
 	}
 	for _, job := range p.jobs {
@@ -109,9 +107,6 @@ func (p *patient) examine(ctx context.Context) {
 	}
 	slices.SortStableFunc(p.found, func(a, b finding) int { return strings.Compare(a.Level, b.Level) }) // p before w
 }
-
-// onEmulators reports whether the project is on emulators, which have nothing to look at but the records of the jobs.
-func (p *patient) onEmulators() bool { return p.configs[p.jobs[0].Name].Emulators.Any() }
 
 // examineGoogle checks the databases and buckets of the jobs.
 func (p *patient) examineGoogle(ctx context.Context) {
@@ -133,7 +128,6 @@ func (p *patient) examineGoogle(ctx context.Context) {
 	for _, id := range slices.Sorted(maps.Keys(databases)) {
 		d := database{p, fire.Projects.Databases, id, "projects/" + p.project + "/databases/" + id}
 		d.examine(ctx)
-		d.examineRetention(ctx)
 		for _, job := range databases[id] {
 			for _, index := range job.AllIndexes() {
 				d.examineIndex(ctx, job.Name, index)
@@ -163,12 +157,8 @@ func (d database) unknown(what string, err error) {
 		"%s cannot be read: %s", what, apiError(err))
 }
 
-// update is a command that changes the database.
-func (d database) update(command, flags string) string {
-	return fmt.Sprintf("gcloud firestore %s --project=%s --database='%s' %s", command, d.project, d.id, flags)
-}
-
-// examine checks the database itself.
+// examine checks the database itself, and the TTL policies that delete the bundle's own records; terraform/firestore.tf makes the
+// same. Undo logs hold whole documents of the application, people's data.
 func (d database) examine(ctx context.Context) {
 	db, err := d.service.Get(d.name).Context(ctx).Do()
 	if err != nil {
@@ -180,14 +170,9 @@ func (d database) examine(ctx context.Context) {
 			"It is %s %s: the functions need FIRESTORE_NATIVE, STANDARD.", db.Type, db.DatabaseEdition)
 	}
 	if db.PointInTimeRecoveryEnablement != "POINT_IN_TIME_RECOVERY_ENABLED" {
-		d.add(levelWarning, d.update("databases update", "--enable-pitr"),
+		d.add(levelWarning, fmt.Sprintf("gcloud firestore databases update --enable-pitr --project=%s --database='%s'", d.project, d.id),
 			"Point-in-time recovery is off: a deleted document can be restored for an hour only.")
 	}
-}
-
-// examineRetention checks the TTL policies that delete the bundle's own records; terraform/firestore.tf makes the same. Undo logs
-// hold whole documents of the application, people's data.
-func (d database) examineRetention(ctx context.Context) {
 	for _, of := range []struct{ group, what, level string }{
 		{"cleanupRuns", "reports of runs", levelWarning},
 		{collections.Undo, "undo logs, which hold the documents that were deleted,", levelProblem},
@@ -197,9 +182,9 @@ func (d database) examineRetention(ctx context.Context) {
 		if err != nil {
 			d.unknown("The TTL policy of "+of.group, err)
 		} else if field.TtlConfig == nil || field.TtlConfig.State != "ACTIVE" {
-			do := d.update("fields ttls update expireAt", "--collection-group="+of.group+" --enable-ttl")
-			d.add(of.level, "terraform apply, or: "+do, "%s has no active TTL policy on expireAt: %s are kept for ever.",
-				of.group, of.what)
+			do := fmt.Sprintf("terraform apply, or: gcloud firestore fields ttls update expireAt --enable-ttl --collection-group=%s "+
+				"--project=%s --database='%s'", of.group, d.project, d.id)
+			d.add(of.level, do, "%s has no active TTL policy on expireAt: %s are kept for ever.", of.group, of.what)
 		}
 	}
 }
@@ -229,16 +214,16 @@ func (d database) examineIndex(ctx context.Context, job string, wanted manifest.
 		d.unknown("The indexes of "+wanted.CollectionGroup, err)
 		return
 	}
-	states := map[string]string{}
+	words, is := fieldWords(wanted), "not there"
 	for _, index := range all {
 		i := manifest.Index{QueryScope: index.QueryScope}
 		for _, f := range index.Fields {
 			i.Fields = append(i.Fields, manifest.IndexField{FieldPath: f.FieldPath, Order: f.Order, ArrayConfig: f.ArrayConfig})
 		}
-		states[fieldWords(i)] = index.State
+		if fieldWords(i) == words {
+			is = index.State
+		}
 	}
-	words := fieldWords(wanted)
-	is := cmp.Or(states[words], "not there")
 	if is == "CREATING" {
 		do = "Wait until it is built; the job is tried again."
 	}
@@ -254,22 +239,21 @@ func (d database) examineRules(ctx context.Context, service *firebaserules.Proje
 	if d.id != "(default)" {
 		release += "/" + d.id
 	}
-	suite, asks := &firebaserules.TestSuite{}, []string{}
+	var tests []*firebaserules.TestCase
+	var asks, may []string
+	data, somebody := map[string]any{"data": map[string]any{}}, map[string]any{"uid": "somebody", "token": map[string]any{"sub": "somebody"}}
 	for _, document := range collections.Documents() {
 		for _, method := range []string{"get", "list", "create", "update", "delete"} {
-			data := map[string]any{"data": map[string]any{}}
 			test := &firebaserules.TestCase{Expectation: "DENY", PathEncoding: "PLAIN", Resource: data, Request: map[string]any{
-				"path": "/databases/" + d.id + "/documents/" + document, "method": method, "resource": data,
-				"time": d.clock().UTC().Format(time.RFC3339),
-				"auth": map[string]any{"uid": "somebody", "token": map[string]any{"sub": "somebody"}}}}
+				"path": "/databases/" + d.id + "/documents/" + document, "method": method, "resource": data, "auth": somebody,
+				"time": d.clock().UTC().Format(time.RFC3339)}}
 			if method == "create" {
 				test.Resource = nil
 			}
-			suite.TestCases, asks = append(suite.TestCases, test), append(asks, method+" in "+path.Dir(document))
+			tests, asks = append(tests, test), append(asks, method+" in "+path.Dir(document))
 		}
 	}
-	results, err := d.tested(ctx, service, release, suite)
-	var may []string
+	results, err := d.tested(ctx, service, release, tests)
 	for i, result := range results {
 		if result.State == "FAILURE" {
 			may = append(may, asks[i])
@@ -288,7 +272,7 @@ func (d database) examineRules(ctx context.Context, service *firebaserules.Proje
 
 // tested tests the rules of a release, and returns a result for each test.
 func (d database) tested(
-	ctx context.Context, service *firebaserules.ProjectsService, release string, suite *firebaserules.TestSuite,
+	ctx context.Context, service *firebaserules.ProjectsService, release string, tests []*firebaserules.TestCase,
 ) ([]*firebaserules.TestResult, error) {
 	released, err := service.Releases.Get("projects/" + d.project + "/releases/" + release).Context(ctx).Do()
 	if err != nil {
@@ -298,13 +282,13 @@ func (d database) tested(
 	if err != nil {
 		return nil, err
 	}
-	ask := &firebaserules.TestRulesetRequest{Source: rules.Source, TestSuite: suite}
+	ask := &firebaserules.TestRulesetRequest{Source: rules.Source, TestSuite: &firebaserules.TestSuite{TestCases: tests}}
 	tested, err := service.Test("projects/"+d.project, ask).Context(ctx).Do()
+	if err == nil && len(tested.TestResults) != len(tests) {
+		err = fmt.Errorf("%d of %d tests were made", len(tested.TestResults), len(tests))
+	}
 	if err != nil {
 		return nil, err
-	}
-	if len(tested.TestResults) != len(suite.TestCases) {
-		return nil, fmt.Errorf("%d of %d tests were made", len(tested.TestResults), len(suite.TestCases))
 	}
 	return tested.TestResults, nil
 }
@@ -360,10 +344,6 @@ func apiError(err error) error {
 	if errors.As(err, &api) && api.Message != "" {
 		return fmt.Errorf("%d: %s", api.Code, api.Message)
 	}
-	var transport *url.Error
-	if errors.As(err, &transport) {
-		return transport.Err
-	}
 	return err
 }
 
@@ -379,7 +359,7 @@ func (p *patient) print(to *printer) {
 	if len(p.found) == 0 {
 		to.Say("", 0, 0, "Nothing was found that would make a job fail, or a mistake final.")
 	}
-	if p.onEmulators() {
+	if p.emulated {
 		to.Say("", 0, 0, "On emulators, only the records of the jobs are checked: these have no edition, recovery, TTL policies, "+
 			"indexes, soft delete or released security rules.")
 	}

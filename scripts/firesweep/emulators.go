@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -126,31 +125,33 @@ func (a *app) started(ctx context.Context, id string) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, askHub)
 	defer cancel()
 	for _, origin := range hub.Origins {
-		at, err := url.Parse(origin)
-		if err != nil {
-			continue
+		if listed := listedBy(ctx, origin); len(listed) > 0 {
+			return listed
 		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.JoinPath("emulators").String(), nil)
-		if err != nil {
-			continue
-		}
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			continue
-		}
-		var listed map[string]address
-		err = json.NewDecoder(response.Body).Decode(&listed)
-		_ = response.Body.Close() // it was only read
-		if err != nil {
-			continue
-		}
-		hosts := map[string]string{}
-		for name, one := range listed {
-			hosts[name] = one.hostPort()
-		}
-		return hosts
 	}
 	return nil
+}
+
+// listedBy returns the addresses of the emulators that a hub lists; nil if it does not answer.
+func listedBy(ctx context.Context, origin string) map[string]string {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, origin+"/emulators", nil)
+	if err != nil {
+		return nil
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = response.Body.Close() }() // it was only read
+	var listed map[string]address
+	if json.NewDecoder(response.Body).Decode(&listed) != nil {
+		return nil
+	}
+	hosts := map[string]string{}
+	for name, one := range listed {
+		hosts[name] = one.hostPort()
+	}
+	return hosts
 }
 
 // configured returns the addresses of the emulators that firebase.json names, by name, or where they are by default.
@@ -193,12 +194,6 @@ type address struct {
 
 // hostPort returns an address to connect to, also of one that listens everywhere.
 func (a address) hostPort() string {
-	host := a.Host
-	switch host {
-	case "", "0.0.0.0", "localhost":
-		host = "127.0.0.1"
-	case "::":
-		host = "::1"
-	}
-	return net.JoinHostPort(host, strconv.Itoa(a.Port))
+	everywhere := map[string]string{"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "localhost": "127.0.0.1", "::": "::1"}
+	return net.JoinHostPort(cmp.Or(everywhere[a.Host], a.Host), strconv.Itoa(a.Port))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // foundThing is something that a run deleted or changed. docs/command.md documents it as JSON.
@@ -27,7 +28,11 @@ func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 	found, runs := []foundThing{}, 0
 	var at far
 	stop := a.progress(ctx, at.now)
-	err := a.eachDatabase(ctx, func(p restore.Project, _ string) error {
+	err := a.eachDatabase(func(on manifest.Entry) error {
+		p, err := a.reading(ctx, on)
+		if err != nil {
+			return err
+		}
 		logged, err := p.Logged(ctx)
 		for _, runID := range logged {
 			var things []foundThing
@@ -122,7 +127,8 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool) {
 	if len(found) > 1 {
 		target = "TARGET"
 	}
-	p.first(all, "thing", rows, "WHAT", "RUN", "TARGET")
+	p.Table(firstOf(rows, all), "WHAT", "RUN", "TARGET")
+	p.more(len(rows)-len(firstOf(rows, all)), "thing")
 	p.Line("")
 	p.Say("", 2, 2, "See what was in it%s:", back)
 	p.Command("%s", p.cmd("show", run, target))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -156,18 +157,20 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 // looked up.
 func (a *app) mustBeThere(ctx context.Context, path string) error {
 	ref, noDocument := documents.RefOf(path)
-	if noDocument != nil {
-		return nil //nolint:nilerr // it is a file, a folder or an account
-	}
-	there := false
-	err := a.eachDatabase(ctx, func(p restore.Project, _ string) error {
-		_, found, err := p.DB.Get(ctx, path)
-		if err != nil || found {
-			there = there || found
-			return err
+	there := noDocument != nil // it is a file, a folder or an account
+	err := a.eachDatabase(func(on manifest.Entry) error {
+		if there {
+			return nil
 		}
-		below, err := p.DB.Collections(ctx, ref)
-		there = there || len(below) > 0
+		p, err := a.reading(ctx, on)
+		if err == nil {
+			_, there, err = p.DB.Get(ctx, path)
+		}
+		if err == nil && !there {
+			var below []string
+			below, err = p.DB.Collections(ctx, ref)
+			there = len(below) > 0
+		}
 		return err
 	})
 	if err == nil && !there {
@@ -236,7 +239,7 @@ func (a *app) resume(c *cobra.Command, f holdFlags, names []string) error {
 	}
 	h.Jobs, h.Keep = h.held(), []keptItem{}
 	for _, name := range names {
-		if !slices.ContainsFunc(h.Jobs, func(j heldJob) bool { return a.means(name, j.Job) }) {
+		if !slices.ContainsFunc(h.Jobs, func(j heldJob) bool { return a.means(j.Job, name) }) {
 			return fmt.Errorf("nobody holds %s by itself: see %s", name, a.cmd("hold"))
 		}
 	}
@@ -253,75 +256,67 @@ func (h holding) forAll() []heldJob {
 	return slices.DeleteFunc(slices.Clone(h.Jobs), func(j heldJob) bool { return j.Job != jobstate.AllJobs })
 }
 
-// holding reads which jobs are held and what they keep, of all that have a record in a database, wherever they are declared,
-// and of those that the application uses, or of jobs with these names.
+// holding reads which jobs are held and what they keep: of all that have a record in a database, wherever they are declared, and
+// of those that the application uses; or of jobs with these names.
 func (a *app) holding(ctx context.Context, all bool, names []string) (h holding, err error) {
 	h = holding{Jobs: []heldJob{}, Keep: []keptItem{}}
 	defer a.progress(ctx, doing("reading the jobs' records"))()
-	newJobs := map[string]jobstate.State{} // by database
-	err = a.eachDatabase(ctx, func(p restore.Project, database string) error {
+	err = a.eachDatabase(func(on manifest.Entry) error {
+		p, err := a.reading(ctx, on)
+		if err != nil {
+			return err
+		}
 		records, err := p.Records(ctx)
+		there := map[string]restore.Record{jobstate.AllJobs: {Job: jobstate.AllJobs}}
+		for _, e := range a.All {
+			cfg, wrong := a.settings(e, config.Firestore)
+			uses := func(job manifest.Entry) bool { return job.Name == e.Name || job.Worker == e.Name }
+			if cfg.Database == p.Config.Database && (len(names) > 0 || slices.ContainsFunc(a.used(), uses)) {
+				there[e.Name] = restore.Record{Job: e.Name}
+			}
+			err = cmp.Or(err, wrong)
+		}
 		for _, r := range records {
-			j := heldJob{Job: r.Job, Database: database}
+			there[r.Job] = r
+		}
+		for _, job := range slices.Sorted(maps.Keys(there)) {
+			r := there[job]
+			j := heldJob{Job: job, Database: p.Config.Database}
+			if job != jobstate.AllJobs {
+				r.State = r.State.Heed(job, jobstate.State{Keep: r.State.Keep}, there[jobstate.NewJobs].State)
+			}
 			if r.State.Held != nil {
 				j.Hold = *r.State.Held
-			}
-			if r.Job == jobstate.NewJobs {
-				newJobs[database] = r.State
 			}
 			if r.Err != nil {
 				j.Error = r.Err.Error()
 			}
 			h.Jobs = append(h.Jobs, j)
 			for _, one := range r.State.Keep {
-				h.Keep = append(h.Keep, keptItem{one, database})
+				h.Keep = append(h.Keep, keptItem{one, p.Config.Database})
 			}
-		}
-		if !slices.ContainsFunc(records, func(r restore.Record) bool { return r.Job == jobstate.AllJobs }) {
-			h.Jobs = append(h.Jobs, heldJob{Job: jobstate.AllJobs, Database: database})
 		}
 		return err
 	})
-	used := a.used()
-	for _, e := range a.All {
-		cfg, wrong := a.settings(e, config.Firestore)
-		if err = errors.Join(err, wrong); err != nil {
-			return h, err
-		}
-		uses := func(job manifest.Entry) bool { return job.Name == e.Name || job.Worker == e.Name }
-		there := func(j heldJob) bool { return j.Job == e.Name && j.Database == cfg.Database }
-		if (slices.ContainsFunc(used, uses) || len(names) > 0) && !slices.ContainsFunc(h.Jobs, there) {
-			h.Jobs = append(h.Jobs, heldJob{Job: e.Name, Database: cfg.Database})
-		}
-	}
-	for i := range h.Jobs {
-		j := &h.Jobs[i]
-		if j.Job == jobstate.AllJobs || !j.At.IsZero() {
-			continue
-		}
-		if s := (jobstate.State{}).Heed(j.Job, jobstate.State{}, newJobs[j.Database]); s.Held != nil {
-			j.Hold = *s.Held
-		}
-	}
 	for _, name := range names {
-		if !slices.ContainsFunc(h.Jobs, func(j heldJob) bool { return a.means(name, j.Job) }) {
-			_, err := a.jobsNamed([]string{name})
-			return h, err
+		if !slices.ContainsFunc(h.Jobs, func(j heldJob) bool { return a.means(j.Job, name) }) {
+			_, unknown := a.jobsNamed([]string{name})
+			err = cmp.Or(err, unknown)
 		}
 	}
 	if !all {
-		h.Jobs = slices.DeleteFunc(h.Jobs, func(j heldJob) bool {
-			return !slices.ContainsFunc(names, func(name string) bool { return a.means(name, j.Job) })
-		})
+		h.Jobs = slices.DeleteFunc(h.Jobs, func(j heldJob) bool { return !a.means(j.Job, names...) })
 	}
-	return h, nil
+	return h, err
 }
 
-// means reports whether a name is that of a job, also in the lower case of its Cloud Run service, or of the one whose worker it
-// is.
-func (a *app) means(name, job string) bool {
-	return name == job || name == strings.ToLower(job) || slices.ContainsFunc(a.All, func(e manifest.Entry) bool {
-		return e.Worker == job && (name == e.Name || name == strings.ToLower(e.Name))
+// means reports whether one of some names is that of a job, also in the lower case of its Cloud Run service, or of the one whose
+// worker it is.
+func (a *app) means(job string, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return name == job || name == strings.ToLower(job) || slices.ContainsFunc(a.All, func(e manifest.Entry) bool {
+			return e.Worker == job && (name == e.Name || name == strings.ToLower(e.Name))
+		})
 	})
 }
 
@@ -352,31 +347,27 @@ func (a *app) listHeld(ctx context.Context) error {
 func (a *app) change(
 	c *cobra.Command, yes bool, names []string, h holding, question string, steps ...func(restore.Project, *heldJob) error,
 ) error {
-	p := a.aside()
-	quiet := a.json && (yes || !a.screen.in) // no person looks on
-	if shown := h; !quiet {
-		if len(h.Keep) > 0 { // by these jobs
-			shown.Jobs = nil
-		}
-		p.holding(shown)
+	p, shown := a.aside(yes), h
+	if len(h.Keep) > 0 { // by these jobs
+		shown.Jobs = nil
 	}
-	command := "firesweep " + c.Name() + " --yes" + asGiven(c, "project", "rules", "all", "stop", "keep", "because")
-	agreed, err := a.agree(yes, strings.Join(append([]string{command}, names...), " "), question+" in "+p.where+"? (y/N) ",
-		"y", "yes")
+	p.holding(shown)
+	agreed, err := a.agree(yes, again(c, names...), question+" in "+p.where+"? (y/N) ", "y", "yes")
 	if !agreed {
 		return err
 	}
 	for _, step := range steps {
-		err = errors.Join(err, a.eachDatabase(c.Context(), func(project restore.Project, database string) error {
+		each := func(project restore.Project) error {
 			for i := range h.Jobs {
-				if j := &h.Jobs[i]; j.Database == database && j.Error == "" && c.Context().Err() == nil {
+				if j := &h.Jobs[i]; j.Database == project.Config.Database && j.Error == "" && c.Context().Err() == nil {
 					if wrong := step(project, j); wrong != nil {
 						j.Error = wrong.Error()
 					}
 				}
 			}
 			return context.Cause(c.Context())
-		}))
+		}
+		err = errors.Join(err, a.eachDatabase(func(e manifest.Entry) error { return a.on(c.Context(), e, each, config.Firestore) }))
 	}
 	if err != nil {
 		return err
@@ -423,29 +414,29 @@ func (a *app) awaitEnd(ctx context.Context, p restore.Project, j *heldJob) error
 	}
 }
 
-// holding prints jobs, and things that jobs keep.
+// holding prints jobs, and things that jobs keep. Since when and why is said once of those that have it in common.
 func (p *printer) holding(h holding) {
-	var jobs, keep []tableRow
+	said := ""
+	list := func(verb string, hold jobstate.Hold, name, database string) {
+		if text := verb + " " + since(hold) + ":"; text != said && !hold.At.IsZero() {
+			p.Say("", 0, 2, "%s", text)
+			said = text
+		}
+		p.Say("", 2, 2, "%s  %s", name, database)
+	}
 	for _, j := range h.Jobs {
-		row := tableRow{Cells: []string{j.Job, j.Database}, Notes: []string{j.Ended, j.Error}}
-		if !j.At.IsZero() {
-			row.Notes = append(row.Notes, since(j.Hold))
+		list("Held", j.Hold, j.Job, j.Database)
+		if j.Error != "" {
+			p.Say(red, 4, 2, "%s", j.Error)
 		}
-		jobs = append(jobs, row)
 	}
-	for _, k := range h.Keep {
-		keep = append(keep, tableRow{Cells: []string{k.Path, k.Database}, Notes: []string{
-			since(jobstate.Hold{At: k.At, By: k.By, Why: k.Why, RunID: k.RunID})}})
+	for _, k := range h.Keep[:min(len(h.Keep), listed)] {
+		list("Kept", jobstate.Hold{At: k.At, By: k.By, Why: k.Why, RunID: k.RunID}, k.Path, k.Database)
 	}
-	if len(jobs) > 0 {
-		p.Table(jobs, "JOB", "DATABASE")
-		p.Line("")
+	if more := len(h.Keep) - listed; more > 0 {
+		p.Say("", 2, 2, "and %s more: use --json", plural(more, "item"))
 	}
-	if len(keep) > 0 {
-		p.Table(keep[:min(len(keep), listed)], "KEPT", "DATABASE")
-		if more := len(keep) - listed; more > 0 {
-			p.Say("", 2, 2, "and %s more: use --json", plural(more, "item"))
-		}
+	if len(h.Jobs)+len(h.Keep) > 0 {
 		p.Line("")
 	}
 }
@@ -490,8 +481,11 @@ func (p *printer) changed(verb string, h holding) {
 // since says since when something is held or kept, by whom, why, and by undoing which run: texts that somebody else may have
 // written.
 func since(h jobstate.Hold) string {
-	return "since " + when(h.At) + " UTC" + prefixed(" by ", h.By) + fmt.Sprintf(", because %.*q", mostBecause, h.Why) +
-		prefixed(": ", h.RunID)
+	by := ""
+	if h.RunID != "" {
+		by = " (" + h.RunID + ")"
+	}
+	return "since " + when(h.At) + " UTC" + prefixed(" by ", h.By) + fmt.Sprintf(", because %.*q", mostBecause, h.Why) + by
 }
 
 // heldWords says of a job that is held since when, by whom and why, and the way out.

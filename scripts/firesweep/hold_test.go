@@ -53,7 +53,7 @@ func TestHoldAndResume(t *testing.T) {
 	args := []string{"hold", "cleanupreports", "--because", "it's \x1b[2J wrong"}
 	out, errs := o.ends(t, exitWrongUse, args...)
 	wantParts(t, out, "cleanupReports  (default)")
-	wantParts(t, errs, `firesweep hold --yes --because 'it'\''s \x1b[2J wrong' cleanupreports`)
+	wantParts(t, errs, `firesweep hold --because 'it'\''s \x1b[2J wrong' cleanupreports --yes`)
 	o.screen.in, o.in = true, "n\n"
 	_, errs = o.ends(t, exitWrongUse, args...)
 	wantParts(t, errs, "Hold 1 job in "+o.ID+" on emulators? (y/N) ", "nothing was changed")
@@ -87,8 +87,8 @@ func TestHoldAndResume(t *testing.T) {
 
 	o.refuses(t, exitFailed, "nobody holds cleanExpiredComped by itself: see firesweep hold", "resume", "--yes", "cleanExpiredComped")
 	out, errs = o.ends(t, exitWrongUse, "resume", "cleanupReports")
-	wantParts(t, oneLine(out), "cleanupReports (default) since 2026-01-10 15:00 UTC")
-	wantParts(t, errs, "firesweep resume --yes cleanupReports")
+	wantParts(t, oneLine(out), "Held since 2026-01-10 15:00 UTC", "cleanupReports (default)")
+	wantParts(t, errs, "firesweep resume cleanupReports --yes")
 	wantParts(t, o.well(t, "resume", "--yes", "cleanupReports"), "Resumed: cleanupReports.")
 	want(t, "held", 0, len(o.held(t)))
 	o.well(t, "run", "--yes", "--confirm", o.ID, "cleanupReports")
@@ -194,7 +194,7 @@ func TestHoldKeep(t *testing.T) {
 	args := []string{"hold", "--because", "legal hold", "--keep", "reports/a", "--keep", "reports/b/notes/"}
 	out, errs := o.ends(t, exitWrongUse, args...)
 	wantParts(t, out, "reports/a", "reports/b/notes/", `because "legal hold"`)
-	wantParts(t, errs, "firesweep hold --yes --keep reports/a --keep reports/b/notes/ --because 'legal hold'\n")
+	wantParts(t, errs, "firesweep hold --because 'legal hold' --keep reports/a --keep reports/b/notes/ --yes\n")
 	wantParts(t, o.well(t, append(args, "--yes")...), "The jobs keep it", "firesweep resume --keep reports/a --keep reports/b/notes/")
 	kept := parsed[holding](t, o.well(t, "hold", "--json")).Keep
 	want(t, "kept", 4, len(kept)) // two paths in two databases

@@ -42,12 +42,11 @@ func (a *app) init(c *cobra.Command, yes bool) error {
 	if err != nil {
 		return err
 	}
-	p := a.aside()
+	p := a.aside(yes)
 	p.Say("", 0, 0, "This looks at the project %s, database %s, and writes nothing to it. It reads at most %d documents, "+
 		"lists files in at most %d requests, and looks up accounts, which is free.",
 		p.where, cfg.Database, look.Reads, look.FilePages+len(bucketSuffixes))
-	command := "firesweep init --yes" + asGiven(c, "project", "rules", "json")
-	if agreed, err := a.agree(yes, command, "Go on? (y/N) ", "y", "yes"); !agreed {
+	if agreed, err := a.agree(yes, again(c), "Go on? (y/N) ", "y", "yes"); !agreed {
 		return err
 	}
 	stop := a.progress(c.Context(), doing("looking at "+cfg.Project))
@@ -71,7 +70,7 @@ func (a *app) init(c *cobra.Command, yes bool) error {
 		}
 		return nil
 	}
-	if agreed, err := a.agree(yes, command, "Write them into "+a.rules+"? (y/N) ", "y", "yes"); !agreed {
+	if agreed, err := a.agree(yes, again(c), "Write them into "+a.rules+"? (y/N) ", "y", "yes"); !agreed {
 		return err
 	}
 	if err := a.writeNew(look.File(found.Proposals...)); err != nil {
@@ -97,11 +96,11 @@ var toLook = manifest.Entry{Name: "init"}
 
 // look looks at the project by connections that only read. With an emulator of Firestore, it asks only what is emulated.
 func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings, err error) {
-	l := look.Project{Reads: look.Reads, Now: a.clock(), Rules: a.List}
-	if _, _, err = a.reader(ctx, toLook); err != nil {
+	p, err := a.reading(ctx, toLook)
+	if err != nil {
 		return nil, err
 	}
-	l.Documents = a.readers[cfg.Database]
+	l := look.Project{DB: p.DB.Reader, Firestore: p.Firestore, Reads: look.Reads, Now: a.clock(), Rules: a.List}
 	there := map[string]bool{}
 	for _, e := range emulators {
 		_, host := a.set(e)

@@ -298,7 +298,7 @@ func TestInitAsks(t *testing.T) {
 	t.Cleanup(storage.Close)
 	o.env["STORAGE_EMULATOR_HOST"], o.env["STORAGE_BUCKET"] = storage.URL, ""
 	_, errs := o.ends(t, exitWrongUse, "init", "--json", "--rules", file)
-	wantParts(t, errs, "nobody can be asked. Do it:\n    firesweep init --yes --rules "+file+" --json\n")
+	wantParts(t, errs, "nobody can be asked. Do it:\n    firesweep init --json --rules "+file+" --yes\n")
 	o.screen.in = true
 	for _, in := range []string{"n\n", "", "yep\n"} {
 		o.in = in

@@ -102,18 +102,15 @@ func (a *app) on(ctx context.Context, e manifest.Entry, f func(restore.Project) 
 	return errors.Join(f(p), closeAll())
 }
 
-// eachDatabase calls f with each database that functions work on, but some, and its name. Each has records of its own.
-func (a *app) eachDatabase(ctx context.Context, f func(p restore.Project, database string) error, seen ...string) error {
+// eachDatabase calls f with a function for each database that functions work on, but some. Each has records of its own.
+func (a *app) eachDatabase(f func(on manifest.Entry) error, but ...string) error {
 	for _, e := range a.All {
 		c, err := a.settings(e, config.Firestore)
+		if err == nil && !slices.Contains(but, c.Database) {
+			but = append(but, c.Database)
+			err = f(e)
+		}
 		if err != nil {
-			return err
-		}
-		if slices.Contains(seen, c.Database) {
-			continue
-		}
-		seen = append(seen, c.Database)
-		if err := a.on(ctx, e, func(p restore.Project) error { return f(p, c.Database) }, config.Firestore); err != nil {
 			return err
 		}
 	}
@@ -133,29 +130,23 @@ func who() string {
 	return u.Username + "@" + host
 }
 
-// reader returns the settings of a job and a reader of its database, which stays open until the command ends. Its connection
-// refuses writes.
-func (a *app) reader(ctx context.Context, job manifest.Entry) (cfg config.Config, db documents.Reader, err error) {
-	if cfg, err = a.settings(job, config.Firestore); err != nil {
-		return cfg, db, err
+// reading opens the database of a job by a connection that refuses writes, and stays open until the command ends.
+func (a *app) reading(ctx context.Context, job manifest.Entry) (p restore.Project, err error) {
+	cfg, err := a.settings(job, config.Firestore)
+	if err != nil {
+		return p, err
 	}
 	c := a.readers[cfg.Database]
 	if c == nil {
+		at := documents.Database{Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore}
 		// It is used longer than what reads first.
-		c, err = documents.Open(context.WithoutCancel(ctx), databaseOf(cfg), documents.ReadOnly()...)
+		c, err = documents.Open(context.WithoutCancel(ctx), at, append(documents.ReadOnly(), a.hooks.Dial...)...)
 		if err != nil {
-			return cfg, db, err
-		}
-		if a.readers == nil {
-			a.readers = map[string]*documents.Client{}
+			return p, err
 		}
 		a.readers[cfg.Database] = c
 	}
-	return cfg, c.Reader(), nil
-}
-
-func databaseOf(cfg config.Config) documents.Database {
-	return documents.Database{Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore}
+	return restore.Project{Config: cfg, DB: c.Writer(nil), Firestore: c.Firestore(), Clock: a.clock, Jobs: a.Jobs}, nil
 }
 
 func (a *app) closeReaders() {
@@ -175,11 +166,11 @@ func (r record) byUndo() bool { return strings.HasPrefix(r.Holder, undo.HolderPr
 
 // record reads cleanupJobs/{job}. The record of a job that never ran is empty.
 func (a *app) record(ctx context.Context, job manifest.Entry) (r record, err error) {
-	cfg, db, err := a.reader(ctx, job)
+	p, err := a.reading(ctx, job)
 	if err != nil {
 		return r, err
 	}
-	r.State, _, err = jobstate.Read(ctx, db, cfg, job.Name)
+	r.State, _, err = p.State(ctx, job.Name)
 	var foreign *jobstate.ForeignError
 	if errors.As(err, &foreign) {
 		r.Err, err = err, nil
@@ -193,12 +184,12 @@ const maxRunsInAWindow = 20_000
 // between returns the reports of a job's runs that started from one time until before another, oldest first. A run's id begins
 // with the job's name and the start to the second, so ids are in the order of time and the query needs no index.
 func (a *app) between(ctx context.Context, job manifest.Entry, from, until time.Time) ([]*report.Report, error) {
-	_, db, err := a.reader(ctx, job)
+	p, err := a.reading(ctx, job)
 	if err != nil {
 		return nil, err
 	}
 	id := func(t time.Time) []any { return []any{job.Name + "-" + t.UTC().Format(idTime)} }
-	found, err := db.First(ctx, documents.Query{
+	found, err := p.DB.First(ctx, documents.Query{
 		Collection: "cleanupRuns", OrderBy: []string{firestore.DocumentID}, From: id(from), Until: id(until),
 	}, "", maxRunsInAWindow)
 	if err != nil {
@@ -245,32 +236,37 @@ func (a *app) backwards(first time.Duration, look func(from, until time.Time) (e
 	return nil
 }
 
-// reportOf returns the report of a run; nil if there is none. The error is a [*noReportError] if it is under way.
-func (a *app) reportOf(ctx context.Context, job manifest.Entry, runID string) (*report.Report, error) {
-	_, db, err := a.reader(ctx, job)
+// reportOf looks for the report of a run.
+func (a *app) reportOf(ctx context.Context, job manifest.Entry, runID string) (seen, error) {
+	p, err := a.reading(ctx, job)
 	if err != nil {
-		return nil, err
+		return seen{}, err
 	}
-	doc, found, err := db.Get(ctx, "cleanupRuns/"+runID)
+	doc, saved, err := p.DB.Get(ctx, "cleanupRuns/"+runID)
 	if err != nil {
-		return nil, err
+		return seen{}, err
 	}
-	if found {
-		return report.Of(doc)
+	found := seen{runID: runID}
+	if saved {
+		found.report, err = report.Of(doc)
+		return found, err
 	}
-	return a.unsaved(ctx, job, func(id string) bool { return id == runID })
+	if found, err = a.unsaved(ctx, job, func(id string) bool { return id == runID }); found.runID == "" {
+		found = seen{runID: runID, why: "there is no report of " + runID + ": it is a worker's, or older than 90 days"}
+	}
+	return found, err
 }
 
 // unsaved returns what a job's record says of a run whose report is not saved yet: the report of one that was killed a moment
-// ago, a [*noReportError] of one that is under way, and nothing of others.
-func (a *app) unsaved(ctx context.Context, job manifest.Entry, isIt func(runID string) bool) (*report.Report, error) {
+// ago, why one has none that is under way, and nothing of others.
+func (a *app) unsaved(ctx context.Context, job manifest.Entry, isIt func(runID string) bool) (found seen, err error) {
 	now := a.clock()
 	record, err := a.record(ctx, job)
 	switch killed := record.Killed(now); {
 	case err == nil && killed != nil && isIt(killed.RunID):
-		return killed, nil
+		found = seen{runID: killed.RunID, report: killed}
 	case err == nil && isIt(record.Holder) && !record.byUndo() && now.Before(record.Until):
-		return nil, &noReportError{record.Holder, a.underWay(job.Name, record)}
+		found = seen{runID: record.Holder, why: a.underWay(job.Name, record)}
 	}
-	return nil, err
+	return found, err
 }

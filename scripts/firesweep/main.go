@@ -70,7 +70,7 @@ type app struct {
 	json      bool   // --json
 
 	answers *bufio.Reader                // of in, once somebody was asked
-	readers map[string]*documents.Client // of databases, once something was read there
+	readers map[string]*documents.Client // of databases where something was read
 
 	chosen string // the bucket, where STORAGE_BUCKET names none; empty: none was needed
 
@@ -96,7 +96,7 @@ func main() {
 	width, colour := outputOf(os.Stdout, os.Getenv)
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
-		dir: dir, google: asCaller, credentials: findCredentials, export: os.Setenv,
+		readers: map[string]*documents.Client{}, dir: dir, google: asCaller, credentials: findCredentials, export: os.Setenv,
 		screen: streams{in: isTerminal(os.Stdin), errs: isTerminal(os.Stderr), colour: colour, width: width},
 	}
 	code := a.run(ctx, os.Args[1:])
@@ -257,6 +257,13 @@ agreed, 130 interrupted. What --json writes: ` + version.Page("docs/command.md")
 		}
 	}
 	return root
+}
+
+// again is a command as it was given, with these arguments.
+func again(c *cobra.Command, args ...string) string {
+	var names []string
+	c.Flags().Visit(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return strings.Join(append([]string{"firesweep " + c.Name() + asGiven(c, names...)}, args...), " ")
 }
 
 // asGiven returns those of some flags that were given, as they were, for a command that repeats them. --force=false says nothing.

@@ -79,12 +79,9 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	p := a.printer()
-	if a.json {
-		p = nil
-	}
-	plans, err := a.planAll(c.Context(), jobs, p, f.all, func(manifest.Entry) engine.PlanOptions {
-		return engine.PlanOptions{Force: f.force, Versions: f.out != ""}
+	p := a.aside(true)
+	plans, err := a.planAll(c.Context(), jobs, p, f.all, func(manifest.Entry) engine.Options {
+		return engine.Options{Force: f.force, Versions: f.out != ""}
 	})
 	if err != nil {
 		return err
@@ -96,11 +93,11 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 		unwritten = writePlan(f.out, plans)
 	}
 	anything := func(p planned) bool { return p.Report == nil || p.Report.Scanned > 0 || len(p.Report.Kept) > 0 }
-	if p != nil && !slices.ContainsFunc(plans, anything) {
+	if !slices.ContainsFunc(plans, anything) {
 		p.Say(yellow, 0, 2, "No rule found anything in the project %s: is it the right one?", p.where)
 	}
 	needsTasks := func(job manifest.Entry) bool { return job.Worker != "" }
-	if found && !bad && unwritten == nil && p != nil && !slices.ContainsFunc(jobs, needsTasks) {
+	if found && !bad && unwritten == nil && !slices.ContainsFunc(jobs, needsTasks) {
 		p.Say("", 0, 2, "Nothing was changed. Do it:")
 		p.Command("%s", doIt(c, names))
 	}
@@ -153,9 +150,9 @@ func (a *app) function(job manifest.Entry, log io.Writer) (*engine.Function, err
 	return f, err
 }
 
-// planAll plans jobs one after the other, and prints each plan as soon as it is made, unless p is nil.
+// planAll plans jobs one after the other, and prints each plan as soon as it is made.
 func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, all bool,
-	options func(manifest.Entry) engine.PlanOptions) (
+	options func(manifest.Entry) engine.Options) (
 	[]planned, error,
 ) {
 	plans := make([]planned, 0, len(jobs))
@@ -169,15 +166,14 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if plans = append(plans, one); p != nil {
-			p.planned(one, all, a.remedy(ctx, one.err))
-		}
+		plans = append(plans, one)
+		p.planned(one, all, a.remedy(ctx, one.err))
 	}
 	return plans, nil
 }
 
 // planHere plans in this process.
-func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.PlanOptions) planned {
+func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.Options) planned {
 	var log warnings
 	f, err := a.function(job, &log)
 	p := planned{Job: job.Name, err: err}
@@ -259,9 +255,9 @@ func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Re
 	if planned == nil {
 		planned = &report.Report{}
 	}
-	_, db, err := a.reader(ctx, job)
+	p, err := a.reading(ctx, job)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return doubts.Of(ctx, db, *job.Rule, len(planned.Plan) > 0, planned.Warnings...)
+	return doubts.Of(ctx, p.DB.Reader, *job.Rule, len(planned.Plan) > 0, planned.Warnings...)
 }

@@ -59,7 +59,7 @@ func TestPreviewOfAPlanFile(t *testing.T) {
 	o.Set(t, "reports/new", map[string]any{"status": "reviewed", "createdAt": now.AddDate(-1, 0, 0)})
 	out, errs := o.ends(t, exitWrongUse, "run", "--plan", file)
 	wantParts(t, out, "reports/old", "kept 1: not in the approved plan")
-	wantParts(t, errs, "\n    firesweep run --plan "+file+" --yes --confirm "+o.ID+"\n")
+	wantParts(t, errs, "\n    firesweep run --plan "+file+" --confirm "+o.ID+" --yes\n")
 	wantNone(t, out, "reports/new")
 }
 

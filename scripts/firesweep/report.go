@@ -121,7 +121,10 @@ func with(item report.Planned) string {
 			words = append(words, verb.says+strings.Join(of[verb.is], ", "))
 		}
 	}
-	if item.More {
+	switch {
+	case item.More && len(words) == 0:
+		words = append(words, "with more, which a run finds")
+	case item.More:
 		words = append(words, "and more")
 	}
 	if item.Kept != "" {

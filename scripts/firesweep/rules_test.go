@@ -84,7 +84,7 @@ func TestRulesWithProblems(t *testing.T) {
 		"{\n\"enabled\": [\"cleanupNothing\"]\n}": `firesweep.json:2: enabled[0]: "cleanupNothing" is none of Firesweep's own jobs`,
 		"{\n\"enabled\": \"cleanupReports\"\n}":   "firesweep.json:2: enabled: it must be a list, not a string",
 		"{\n\"functions\": []}":                   `firesweep.json:2: functions: the list of your rules is called "rules"`,
-		"":                                        "it is not JSON: parsing value: unexpected EOF",
+		"":                                        "firesweep.json: it is empty: write { \"rules\": [ … ] }",
 	} {
 		o.inApp(t, map[string]string{"firesweep.json": text + " "})
 		o.refuses(t, exitWrongUse, says, "plan")

@@ -91,13 +91,9 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	if first != "" && f.yes && !a.screen.in {
 		return wrongUse("%s: give the project's id: --confirm %s", first, a.getenv("GOOGLE_CLOUD_PROJECT"))
 	}
-	p := a.aside()
-	if a.json && (f.yes || !a.screen.in) { // no person looks on
-		p = nil
-	}
 	asks := !f.yes || first != ""
-	plans, err := a.planAll(ctx, jobs, p, f.all, func(job manifest.Entry) engine.PlanOptions {
-		return engine.PlanOptions{Force: f.force, Plan: f.approved[job.Name], Versions: asks}
+	plans, err := a.planAll(ctx, jobs, a.aside(f.yes), f.all, func(job manifest.Entry) engine.Options {
+		return engine.Options{Force: f.force, Approved: f.approved[job.Name], Versions: asks}
 	})
 	if err != nil {
 		return err
@@ -127,7 +123,7 @@ func (a *app) agreedToRun(c *cobra.Command, f runFlags, plans []planned, first s
 	if f.force && !plans[0].well() || due == 0 && !f.yes { // with --yes a job runs, so that its record says so
 		return false, nil
 	}
-	command := doIt(c, names) + asGiven(c, "plan") + " --yes"
+	command := again(c, names...)
 	switch {
 	case first != "":
 		return a.agree(false, command+" --confirm "+id, first+". Type the project's id to run: ", id)
@@ -138,7 +134,7 @@ func (a *app) agreedToRun(c *cobra.Command, f runFlags, plans []planned, first s
 }
 
 // agree asks somebody at a terminal, unless yes says that they agree already, and reports whether the answer is one that
-// agrees. The error says that nothing was changed, and where nobody can be asked, the command that needs not ask.
+// agrees. The error says that nothing was changed, and where nobody can be asked, the command that asks nobody with --yes.
 func (a *app) agree(yes bool, command, question string, answers ...string) (bool, error) {
 	switch {
 	case yes:
@@ -147,7 +143,7 @@ func (a *app) agree(yes bool, command, question string, answers ...string) (bool
 		p := a.printer()
 		p.to = a.errs
 		p.Say("", 0, 0, "firesweep: nothing was changed, because nobody can be asked. Do it:")
-		p.Command("%s", command)
+		p.Command("%s --yes", command)
 		return false, saidError(exitWrongUse)
 	case !slices.Contains(answers, strings.ToLower(a.ask(question))):
 		return false, wrongUse("nothing was changed: the answer was not %s", answers[len(answers)-1])
@@ -201,9 +197,9 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch 
 		r.limit = job.Limit
 	}
 	if err == nil {
-		o := engine.RunOptions{Force: f.force, Plan: f.approved[job.Name], By: byHand + who(), Watch: watch}
+		o := engine.Options{Force: f.force, Approved: f.approved[job.Name], By: byHand + who(), Watch: watch}
 		again := func() bool { // of what was agreed to, this is left
-			return err == nil && o.Plan != nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped &&
+			return err == nil && o.Approved != nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped &&
 				r.Report.Done() > 0
 		}
 		for begun := false; !begun || again(); begun = true {

@@ -44,7 +44,7 @@ func TestRun(t *testing.T) {
 	out, errs := o.ends(t, exitWrongUse, "run", "--project", o.ID)
 	wantParts(t, out, "cleanupDrafts: 2 due", "  delete draft: 2, because editedAt 2025", "\n    drafts/d0000\n")
 	want(t, "standard error", "firesweep: nothing was changed, because nobody can be asked. Do it:\n"+
-		"    firesweep run --project "+o.ID+" --yes --confirm "+o.ID+"\n", errs)
+		"    firesweep run --project "+o.ID+" --confirm "+o.ID+" --yes\n", errs)
 	o.env["npm_command"] = "exec" // as npx sets it
 	wantParts(t, o.well(t, "plan"), "\n    npx firesweep run\n")
 	o.refuses(t, exitWrongUse, "cleanupDrafts never ran in "+o.ID+", database (default): give the project's id: --confirm "+o.ID, "run", "--yes")
@@ -295,7 +295,7 @@ func TestRunKeepsLimits(t *testing.T) {
 	o := withReports(t, "MAX_ACTIONS=1")
 	args := []string{"run", "--yes", "--confirm", o.ID, "cleanupReports"}
 	out, _ := o.ends(t, exitFailed, args...)
-	wantParts(t, oneLine(out), "aborted", "a safety limit stopped it: more than 1 items are due, and it may do no more (MAX_ACTIONS).",
+	wantParts(t, oneLine(out), "aborted", "a safety limit stopped it: the plan has more than 1 actions (MAX_ACTIONS)",
 		"2 were not done because of a safety limit, and nothing does them before somebody acts", "Nothing was deleted or changed.")
 	want(t, "what tripped is said", 1, strings.Count(oneLine(out), "(MAX_ACTIONS)"))
 	wantNone(t, out, "Terraform", `{"`)

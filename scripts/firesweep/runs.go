@@ -122,22 +122,18 @@ func lateAfter(e manifest.Entry, period time.Duration) time.Duration {
 
 // untilNext returns how long after a time a job runs again: one night a year has no 02:30, and a run is missing in all others.
 func untilNext(e manifest.Entry, last time.Time) time.Duration {
-	every := schedule.Longest(e)
-	for at := range schedule.Times(e, last) {
-		if !last.IsZero() && !strings.Contains(e.Schedule, "~") { // which Terraform chooses
-			return min(every, at.Sub(last))
-		}
-		break
+	runs := 1
+	if strings.Contains(e.Schedule, "~") { // Terraform chooses when, so it is the longest time of more than a week
+		runs = 8
 	}
-	return every
+	return schedule.Longest(e, last, runs)
 }
 
 // standing reads a job's last runs, and tells its state by them and its record.
 func (a *app) standing(ctx context.Context, job manifest.Entry, record record, limit int) (st standing, err error) {
 	now := a.clock()
 	st = standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine, Held: record.Held}
-	every := schedule.Longest(job)
-	if st.Runs, err = a.newest(ctx, job, every, limit, record.Killed(now)); err != nil {
+	if st.Runs, err = a.newest(ctx, job, schedule.Longest(job, now, 2), limit, record.Killed(now)); err != nil {
 		return st, err
 	}
 	st.Month = record.Month.At(now)
@@ -158,9 +154,8 @@ func (a *app) standing(ctx context.Context, job manifest.Entry, record record, l
 	case last.IsZero():
 		st.State, st.Detail = stateNever, "It is not deployed, is paused, only plans, or its first time has not come."
 	case now.After(late):
-		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; it runs every %s. "+
-			"Check whether it is paused or only plans.",
-			when(last), short(now.Sub(last)), short(every))
+		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; it runs %s. "+
+			"Check whether it is paused or only plans.", when(last), short(now.Sub(last)), job.When())
 	default:
 		st.byLastRun(record.Last)
 	}

@@ -51,7 +51,7 @@ func TestRuns(t *testing.T) {
 	wantNarrow(t, text, defaultWidth)
 	wantParts(t, text, "cleanupReports (0 0 * * * Asia/Tokyo)\n",
 		"2026-01-11 15:01  "+shortID(third.RunID)+"  2        2     0       0 ms  completed, forced\n",
-		"2026-01-11 15:00  "+shortID(second.RunID)+"  2        0     0       0 ms  aborted\n    a safety limit stopped it: more than 1 items are",
+		"2026-01-11 15:00  "+shortID(second.RunID)+"  2        0     0       0 ms  aborted\n    a safety limit stopped it: the plan has more than 1",
 		"2026-01-10 15:00  "+shortID(first.RunID)+"  2        2     0       0 ms  completed\n",
 		"2026-01: 3 runs, skipped ones apart, which used", "No run is saved for: cleanupOrphanedMedia, ")
 	s := o.standingOf(t, "cleanupReports")
@@ -91,7 +91,7 @@ func TestHowAJobStands(t *testing.T) {
 		problem       string // what the doctor says; empty: nothing
 	}{
 		{"has run", nil, late, stateFine, "", ""},
-		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs every 24h00m.",
+		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs daily 00:00 Asia/Tokyo.",
 			"Did not run in time."},
 		{"runs", minute, now.Add(59 * time.Second), stateUnderWay, "Run cleanupReports-1 is under way.", ""},
 		{"was killed", minute, now.Add(time.Minute), stateKilled, "Run cleanupReports-1 ended without a report",

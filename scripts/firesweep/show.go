@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -64,24 +64,21 @@ credentials need roles/datastore.viewer.`,
 }
 
 func (a *app) showRun(ctx context.Context, all bool, name string, targets []string) error {
-	rep, err := a.sought(ctx, name)
-	var none *noReportError
-	if err != nil && !errors.As(err, &none) {
+	seen, err := a.sought(ctx, name)
+	if err != nil {
 		return err
 	}
-	var runID, bucket string
+	rep, bucket := seen.report, a.bucketOf(seen.runID)
 	if rep != nil {
-		runID, bucket = rep.RunID, rep.Bucket
-	} else {
-		runID, bucket = none.runID, a.bucketOf(none.runID)
+		bucket = rep.Bucket
 	}
-	job, _ := a.entryOfRun(runID)
+	job, _ := a.entryOfRun(seen.runID)
 	if len(targets) > 0 {
-		return a.showContents(ctx, job, runID, bucket, targets)
+		return a.showContents(ctx, job, seen.runID, bucket, targets)
 	}
 	run := shownRun{Report: rep}
 	if rep == nil || didSomething(rep) {
-		things, kept, unread := a.thingsOf(ctx, job, runID, undo.Sum{Bucket: bucket, Names: true})
+		things, kept, unread := a.thingsOf(ctx, job, seen.runID, undo.Sum{Bucket: bucket, Names: true})
 		if unread != nil {
 			return unread
 		}
@@ -92,30 +89,30 @@ func (a *app) showRun(ctx context.Context, all bool, name string, targets []stri
 		}
 	}
 	if rep == nil && run.Did == nil {
-		return err
+		return errors.New(seen.why)
 	}
-	record, unread := a.record(ctx, job)
-	if unread != nil {
-		return unread
+	record, err := a.record(ctx, job)
+	if err != nil {
+		return err
 	}
 	run.Held = record.Held
 	return a.show(run, func(p *printer) {
-		p.run(run, runID, none)
+		p.run(run, seen)
 		if byHand := rep != nil && strings.HasPrefix(rep.Revision, byHand); !byHand && !p.emulated {
 			p.Say("", 2, 2, "See each line that a deployed function logged:")
 			p.Command("gcloud logging read 'labels.runId=\"%s\"' --project=%s --order=asc --format='value(timestamp,jsonPayload.message)'",
-				runID, p.where)
+				seen.runID, p.where)
 		}
 	}, rep != nil && wentWrong(rep.Status))
 }
 
-// run prints a run's report and what it did; either may be missing, and none says why there is no report.
-func (p *printer) run(run shownRun, runID string, none *noReportError) {
+// run prints a run's report and what it did; either may be missing.
+func (p *printer) run(run shownRun, of seen) {
 	if run.Report != nil {
 		p.report(run.Report)
 	} else {
-		p.Say(bold, 0, 2, "%s", runID)
-		p.Say(yellow, 2, 2, "%s", capital(none.why))
+		p.Say(bold, 0, 2, "%s", of.runID)
+		p.Say(yellow, 2, 2, "%s", capital(of.why))
 	}
 	if run.Held != nil {
 		p.Say(yellow, 2, 2, "The job is %s.", p.heldWords(*run.Held))
@@ -126,7 +123,7 @@ func (p *printer) run(run shownRun, runID string, none *noReportError) {
 		if run.Report == nil || run.Undone == nil || run.Undone.Partial {
 			p.Line("")
 			p.Say("", 2, 2, "See what would come back, and bring it back:")
-			p.Command("%s", p.cmd("undo", runID))
+			p.Command("%s", p.cmd("undo", of.runID))
 		}
 	case run.Done()+run.Totals().Begun > 0:
 		p.Line("")
@@ -139,13 +136,15 @@ func didSomething(r *report.Report) bool {
 	return r.Status != report.Skipped && (r.Status != report.Aborted || r.Done() > 0)
 }
 
-// A noReportError says why a run has no report: it is under way, or saved none, or that has expired.
-type noReportError struct{ runID, why string }
+// seen is a run that was looked for.
+type seen struct {
+	runID  string
+	report *report.Report // nil: it has none
+	why    string         // it has none: it is under way, or saved none, or that has expired
+}
 
-func (e *noReportError) Error() string { return e.why }
-
-// sought returns the report of a run by its id, the last part of that, or its job, and says that it is looked for.
-func (a *app) sought(ctx context.Context, name string) (*report.Report, error) {
+// sought looks for a run by its id, the last part of that, or its job, and says that it is looked for.
+func (a *app) sought(ctx context.Context, name string) (seen, error) {
 	defer a.progress(ctx, doing("looking for the run"))()
 	if shortIDPattern.MatchString(name) {
 		return a.soughtShort(ctx, name)
@@ -153,35 +152,32 @@ func (a *app) sought(ctx context.Context, name string) (*report.Report, error) {
 	if runIDPattern.MatchString(name) {
 		job, known := a.entryOfRun(name)
 		if !known {
-			return nil, wrongUse("%s is not a run of a job: see %s", name, a.cmd("runs"))
+			return seen{}, wrongUse("%s is not a run of a job: see %s", name, a.cmd("runs"))
 		}
-		rep, err := a.reportOf(ctx, job, name)
-		if err == nil && rep == nil {
-			err = &noReportError{name, "there is no report of " + name + ": it is a worker's, or older than 90 days"}
-		}
-		return rep, err
+		return a.reportOf(ctx, job, name)
 	}
 	jobs, err := a.jobsNamed([]string{name})
 	if err != nil {
-		return nil, wrongUse("%q is no run: name one by its id or the last part of that, as %s lists them, or a job for its last run",
+		return seen{}, wrongUse("%q is no run: name one by its id or the last part of that, as %s lists them, or a job for its last run",
 			name, a.cmd("runs"))
 	}
 	record, err := a.record(ctx, jobs[0])
-	if killed := record.Killed(a.clock()); killed != nil {
-		return killed, err
+	last := cmp.Or(record.Killed(a.clock()), record.Last)
+	switch {
+	case err != nil:
+		return seen{}, err
+	case last == nil:
+		return seen{}, fmt.Errorf("no run of %s is saved: see %s", jobs[0].Name, a.cmd("runs"))
 	}
-	if err == nil && record.Last == nil {
-		err = fmt.Errorf("no run of %s is saved: see %s", jobs[0].Name, a.cmd("runs"))
-	}
-	return record.Last, err
+	return seen{runID: last.RunID, report: last}, nil
 }
 
 // soughtShort looks for a run by the last part of its id, in the newest runs first.
-func (a *app) soughtShort(ctx context.Context, short string) (found *report.Report, err error) {
+func (a *app) soughtShort(ctx context.Context, short string) (found seen, err error) {
 	isIt := func(runID string) bool { return strings.HasSuffix(runID, "-"+short) }
 	for _, job := range a.scheduled() {
-		if rep, err := a.unsaved(ctx, job, isIt); rep != nil || err != nil {
-			return rep, err
+		if found, err = a.unsaved(ctx, job, isIt); found.runID != "" || err != nil {
+			return found, err
 		}
 	}
 	err = a.backwards(24*time.Hour, func(from, until time.Time) (bool, error) {
@@ -191,13 +187,13 @@ func (a *app) soughtShort(ctx context.Context, short string) (found *report.Repo
 				return false, err
 			}
 			if i := slices.IndexFunc(reports, func(r *report.Report) bool { return isIt(r.RunID) }); i >= 0 {
-				found = reports[i]
+				found = seen{runID: reports[i].RunID, report: reports[i]}
 				return true, nil
 			}
 		}
 		return false, nil
 	})
-	if err == nil && found == nil {
+	if err == nil && found.runID == "" {
 		err = fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days; see %s", short, a.cmd("runs"))
 	}
 	return found, err
@@ -247,31 +243,22 @@ func (p *printer) thing(t undo.Thing) {
 
 // did prints what a run did.
 func (p *printer) did(d *did) {
-	var items, others []tableRow
+	var rows []tableRow
 	for _, t := range d.Things {
 		var names []string
 		for _, field := range t.Fields {
 			names = append(names, field.Name)
 		}
-		row := tableRow{Cells: []string{t.What, t.Target}, Notes: []string{t.Reason, prefixed("fields: ", strings.Join(names, ", "))}}
+		row := tableRow{Cells: []string{cmp.Or(t.Action, t.What), t.Target},
+			Notes: []string{t.Reason, prefixed("fields: ", strings.Join(names, ", "))}}
 		if t.Sent {
 			row.Notes = []string{"sent: undo leaves it"}
 		}
-		if t.Action == "" {
-			others = append(others, row)
-		} else {
-			row.Cells[0] = t.Action
-			items = append(items, row)
-		}
+		rows = append(rows, row)
 	}
 	p.Line("")
 	p.Say(bold, 2, 0, "What it did, and why:")
-	p.Table(items, "ACTION", "TARGET")
-	if len(others) > 0 {
-		p.Line("")
-		p.Say(bold, 2, 0, "What it did for that:")
-		p.Table(others, "WHAT", "TARGET")
-	}
+	p.Table(rows, "WHAT", "TARGET")
 	p.more(d.Total-len(d.Things), "thing")
 }
 
@@ -290,7 +277,10 @@ func (a *app) thingsOf(ctx context.Context, job manifest.Entry, runID string, su
 ) {
 	var at far
 	defer a.progress(ctx, at.now)()
-	err = a.on(ctx, job, func(p restore.Project) error { return readLog(ctx, p, runID, &at, &sum) }, config.Firestore)
+	p, err := a.reading(ctx, job)
+	if err == nil {
+		err = readLog(ctx, p, runID, &at, &sum)
+	}
 	if errors.Is(err, restore.ErrNoLog) {
 		return nil, false, nil
 	}

@@ -43,11 +43,15 @@ func (a *app) printer() *printer {
 		a.getenv("npm_command") == "exec", where, emulated}
 }
 
-// aside returns the printer of what is said besides the result: with --json, standard output is for programs.
-func (a *app) aside() *printer {
+// aside returns the printer of what is said besides the result: with --json, standard output is for programs, and a person looks
+// on only if somebody is asked.
+func (a *app) aside(yes bool) *printer {
 	p := a.printer()
 	if a.json {
 		p.to = a.errs
+	}
+	if a.json && (yes || !a.screen.in) {
+		p.to = io.Discard
 	}
 	return p
 }
@@ -93,13 +97,6 @@ func encode(to io.Writer, v any) error {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil
-}
-
-// first prints a table of things: the first of them, unless all are to be listed.
-func (p *printer) first(all bool, what string, rows []tableRow, columns ...string) {
-	shown := firstOf(rows, all)
-	p.Table(shown, columns...)
-	p.more(len(rows)-len(shown), what)
 }
 
 // firstOf returns the first of a list, or all.
@@ -188,25 +185,16 @@ func (a *app) progress(ctx context.Context, now func() string) (stop func()) {
 // doing is work of which only what it is can be said.
 func doing(text string) func() string { return func() string { return text } }
 
-// counts says how far the plan or run is that the engine does, such as ": 1,200 of about 14,000 looked at, 31 due".
+// counts says how far the plan or run is that the engine does, such as ": 1200 of about 14000 looked at, 31 due".
 func counts(p report.Progress) string {
 	of, done := "", ""
 	if p.About > 0 && p.Looked <= p.About {
-		of = " of about " + thousands(p.About)
+		of = fmt.Sprintf(" of about %d", p.About)
 	}
 	if p.Done > 0 {
-		done = fmt.Sprintf(", %s done", thousands(p.Done))
+		done = fmt.Sprintf(", %d done", p.Done)
 	}
-	return fmt.Sprintf(": %s%s looked at, %s due%s", thousands(p.Looked), of, thousands(p.Due), done)
-}
-
-// thousands writes a number in groups of three digits.
-func thousands(n int) string {
-	digits := fmt.Sprint(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
+	return fmt.Sprintf(": %d%s looked at, %d due%s", p.Looked, of, p.Due, done)
 }
 
 // far is how far work is, which sets it while it is said.

@@ -97,12 +97,12 @@ func TestUsed(t *testing.T) {
 func TestLimited(t *testing.T) {
 	t.Parallel()
 	for says, limit := range map[string]cleanup.LimitError{
-		"a safety limit stopped the pass files: 12 of 20 documents of drafts are due (60.0 %), and at most 50 % may be (maxDuePercent).": {
+		"a safety limit stopped the pass files: 12 of 20 documents of drafts are due (60.0 %), but at most 50 % may be (maxDuePercent)": {
 			Pass: "files", Limit: "maxDuePercent", Collection: "documents of drafts", Due: 12, Looked: 20, Most: 50},
-		"a safety limit stopped it: more than 100 items are due": {Limit: "MAX_ACTIONS", Due: 101, Most: 100},
-		"a safety limit stopped it: users holds no document":     {Limit: "empty collection", Collection: "users"},
-		"no document of users has seen, which decides":           {Limit: "empty collection", Collection: "users", Field: "seen"},
-		"a safety limit stopped it: the project allows any":      {Limit: "tenants", Why: "the project allows any"},
+		"a safety limit stopped it: the plan has more than 100 actions (MAX_ACTIONS)": {Limit: "MAX_ACTIONS", Due: 101, Most: 100},
+		"a safety limit stopped it: users holds no document at all":                   {Limit: "empty collection", Collection: "users"},
+		"no document of users has seen, by which":                                     {Limit: "empty collection", Collection: "users", Field: "seen"},
+		"a safety limit stopped it: the project allows any (tenants)":                 {Limit: "tenants", Why: "the project allows any"},
 	} {
 		r := &report.Report{Job: "cleanupDrafts", Database: "(default)"}
 		r.Stop([]*cleanup.LimitError{&limit})
@@ -139,6 +139,7 @@ func TestWith(t *testing.T) {
 	t.Parallel()
 	for says, item := range map[string]report.Planned{
 		"":                                     {},
+		"with more, which a run finds":         {More: true},
 		"with 2 documents of comments, 1 file": {With: map[string]int{"delete document of comments": 2, "delete file": 1}},
 		"with 1 account if any, 1 folder of files if any, and more": {More: true,
 			With: map[string]int{"delete account": 1, "delete folder of files": 1}},

@@ -55,11 +55,14 @@ firebaseauth.users.create and get.`,
 		}
 		runID := args[0]
 		if !runIDPattern.MatchString(runID) {
-			report, err := a.sought(c.Context(), runID)
+			found, err := a.sought(c.Context(), runID)
+			if err == nil && found.report == nil {
+				err = errors.New(found.why)
+			}
 			if err != nil {
 				return err
 			}
-			runID = report.RunID
+			runID = found.runID
 		}
 		if f.where != "" {
 			field, value, _ := strings.Cut(f.where, "=")
@@ -101,22 +104,17 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	if !known {
 		return wrongUse("no job or worker is called %q", strings.Split(runID, "-")[0])
 	}
-	p := a.aside()
-	quiet := a.json && (f.yes || !a.screen.in) // no person looks on
+	p := a.aside(f.yes)
 	var t taken
 	var err error
 	if !f.yes {
 		if t, err = a.takeBack(c.Context(), job, f.Options, runID); err != nil && len(t.Outcomes) == 0 {
 			return err
 		}
-		if !quiet {
-			p.taken(t, f.all)
-		}
+		p.taken(t, f.all)
 		f.Apply = err == nil && t.back() > 0
 		if f.Apply {
-			f.Apply, err = a.agree(false, "firesweep undo --yes"+asGiven(c, "project", "rules", "only", "where", "claims",
-				"without-report")+
-				" "+runID, "Bring back "+plural(t.back(), "thing")+" in "+p.where+"? (y/N) ", "y", "yes")
+			f.Apply, err = a.agree(false, again(c, runID), "Bring back "+plural(t.back(), "thing")+" in "+p.where+"? (y/N) ", "y", "yes")
 		}
 	}
 	if f.Apply = f.Apply || f.yes; f.Apply {
@@ -124,10 +122,10 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 		if t, err = a.takeBack(c.Context(), job, f.Options, runID); err != nil && len(t.Outcomes) == 0 {
 			return err
 		}
-		if !quiet && !slices.Equal(before.Outcomes, t.Outcomes) { // or else they have been shown
+		if !slices.Equal(before.Outcomes, t.Outcomes) { // or else they have been shown
 			p.taken(t, f.all)
 		}
-		if !quiet && t.back() > 0 {
+		if t.back() > 0 {
 			p.Say("", 2, 2, "%s came back.", plural(t.back(), "thing"))
 			p.heldBy(t)
 		}
@@ -147,7 +145,7 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	stop := a.progress(ctx, at.now)
 	err := a.on(ctx, job, func(p restore.Project) error {
 		o.Elsewhere = func(f func(restore.Project) error) error {
-			return a.eachDatabase(ctx, func(p restore.Project, _ string) error { return f(p) }, p.Config.Database)
+			return a.eachDatabase(func(e manifest.Entry) error { return a.on(ctx, e, f, config.Firestore) }, p.Config.Database)
 		}
 		err := p.Undo(ctx, runID, o, func(o restore.Outcome) error {
 			t.Outcomes = append(t.Outcomes, o)
@@ -164,7 +162,7 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	switch rep, unread := a.reportOf(ctx, job, runID); {
 	case errors.Is(err, restore.ErrNotInLog):
 		err = usageError{err}
-	case errors.Is(err, restore.ErrNoLog) && unread == nil && rep == nil:
+	case errors.Is(err, restore.ErrNoLog) && unread == nil && rep.report == nil:
 		err = fmt.Errorf("no run with the id %s is known: %s lists those of 90 days", runID, a.cmd("runs"))
 	}
 	slices.SortStableFunc(t.Outcomes, func(x, y restore.Outcome) int {
@@ -231,7 +229,7 @@ func (p *printer) heldBy(t taken) {
 		p.Command("%s", p.cmd("resume", t.Held...))
 	}
 	if t.Keep > 0 {
-		p.Say("", 2, 2, "On the keep list: %s. The jobs run on, and keep them until:", plural(t.Keep, "item"))
+		p.Say("", 2, 2, "On the keep list, which no job deletes: %s. Let the jobs judge them again:", plural(t.Keep, "item"))
 		p.Command("%s", p.cmd("resume", "--keep", t.Run))
 	}
 }

@@ -66,7 +66,7 @@ func TestUndo(t *testing.T) {
 	o.Set(t, "reports/c", map[string]any{"status": "new"})
 	shown := o.preview(t, "--claims=false", first.RunID)
 	wantParts(t, shown, "bring back", "reports/a", "reports/b", "left: changed since", "somebody has created it since", "1 conflict",
-		"nothing was changed, because nobody can be asked. Do it:\n    firesweep undo --yes "+first.RunID+"\n")
+		"nothing was changed, because nobody can be asked. Do it:\n    firesweep undo "+first.RunID+" --yes\n")
 	want(t, "there after it was shown", 1, len(o.Documents(t, "reports")))
 	out, _ := o.ends(t, exitFailed, "undo", "--yes", "--json", first.RunID)
 	got := parsed[taken](t, out)
@@ -97,7 +97,7 @@ func TestUndoOfAPart(t *testing.T) {
 	wantParts(t, found, "deleted "+shortID(run)+" reports/r01 status reviewed, createdAt ", "firesweep undo --only reports/r01 "+shortID(run))
 	project := o.env["GOOGLE_CLOUD_PROJECT"]
 	shown := o.preview(t, "--project", project, "--only", "reports/r01", "--only", "reports/r02", run)
-	wantParts(t, shown, "firesweep undo --yes --project "+project+" --only reports/r01 --only reports/r02 "+run)
+	wantParts(t, shown, "firesweep undo --only reports/r01 --only reports/r02 --project "+project+" "+run+" --yes")
 	wantParts(t, o.preview(t, "--where", "text=it's", run), `--where 'text=it'\''s' `+run, "and 5 things more: use --all")
 	if all := o.preview(t, "--all", run); strings.Count(all, "bring back") != listed+5 || strings.Contains(all, "use --all") {
 		t.Error(all)
@@ -195,7 +195,7 @@ func TestUndoneAccounts(t *testing.T) {
 		}
 		shown := o.preview(t, args...)
 		wantParts(t, shown, "a@example.com", `{"admin":true}`)
-		wantParts(t, shown, "firesweep undo --yes "+strings.Join(args, " ")+"\n")
+		wantParts(t, shown, "firesweep undo "+strings.Join(args, " ")+" --yes\n")
 		wantParts(t, o.well(t, append([]string{"undo", "--yes"}, args...)...), "a@example.com", `{"admin":true}`)
 		want(t, "held", []string{"cleanupBannedUsers", "cleanupBannedUsers", "deletePlaceholderUser", "deletePlaceholderUser", "new-jobs", "new-jobs"}, o.held(t))
 		user, err := o.Auth(t).GetUser(ctx, "u1")
@@ -335,5 +335,5 @@ func TestWhatIsListedOfThings(t *testing.T) {
 	}) {
 		t.Errorf("the account is missing, or what it was is listed: %+v", did(users.RunID))
 	}
-	wantParts(t, o.well(t, "show", users.RunID), "What it did for that:", "account user-banned-last-month")
+	wantParts(t, o.well(t, "show", users.RunID), "deleted  ", "account user-banned-last-month")
 }

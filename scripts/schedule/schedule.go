@@ -34,24 +34,32 @@ func Times(e manifest.Entry, after time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// begin is a moment from which runs are counted: the year after it has the days of 23 and of 25 hours.
-var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// compared is how many runs [Longest] looks at. A daily job has fewer in a year.
-const compared = 400
-
-// Longest returns the longest time between two runs of a job.
-func Longest(e manifest.Entry) (longest time.Duration) {
-	n, last := 0, time.Time{}
-	for at := range Times(e, begin) {
-		if n++; n > 1 {
-			longest = max(longest, at.Sub(last))
-		}
-		if last = at; n > compared {
+// Longest returns the longest time that passes from a moment to the first of some runs of a job, and from each to the next.
+func Longest(e manifest.Entry, from time.Time, runs int) (longest time.Duration) {
+	for at := range Times(e, from) {
+		longest, from = max(longest, at.Sub(from)), at
+		if runs--; runs == 0 {
 			break
 		}
 	}
 	return longest
+}
+
+// Skipped returns a time of the year after a moment, as a clock on the wall would show it, that does not come, because clocks are
+// put forward then; ok is false if all come, or if the job runs at every hour.
+func Skipped(e manifest.Entry, from time.Time) (at time.Time, ok bool) {
+	zone, err := time.LoadLocation(e.TimeZone)
+	if err != nil || strings.Contains(strings.Fields(e.Schedule)[1], "*") {
+		return at, false
+	}
+	e.TimeZone = "UTC" // which has all times
+	for at = range Times(e, from) {
+		there := time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), 0, 0, zone)
+		if there.Hour() != at.Hour() || at.After(from.AddDate(1, 0, 0)) {
+			return at, there.Hour() != at.Hour()
+		}
+	}
+	return at, false
 }
 
 // untilSunday matches a day of the week 7, and a range that ends with it.

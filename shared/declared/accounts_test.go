@@ -338,7 +338,7 @@ func TestPlanOfAccounts(t *testing.T) {
 		called = true
 		return nil
 	}
-	rep, err := f.Plan(t.Context(), engine.PlanOptions{Now: now})
+	rep, err := f.Plan(t.Context(), engine.Options{Now: now})
 	if err != nil || !called {
 		t.Fatalf("%v; watched: %t", err, called)
 	}
@@ -346,4 +346,31 @@ func TestPlanOfAccounts(t *testing.T) {
 	enginetest.Want(t, "the last of the plan", "account "+uids[2], rep.Plan[2].Target)
 	enginetest.Want(t, "more of it", false, rep.Plan[2].More)
 	enginetest.Want(t, "accounts", uids, f.Accounts(t))
+}
+
+// TestPlanOfWhatBelongsToAccounts: a plan counts what is deleted once the account is, also below a document that there is not, and
+// nothing of an account to which nothing belongs.
+func TestPlanOfWhatBelongsToAccounts(t *testing.T) {
+	f := start(t, guests(fields{"with": array{fields{"document": "users/{uid}", "with": array{
+		fields{"subcollection": "todos"}, fields{"objects": "users/{id}/**"},
+	}}}}))
+	uids := someGuests(t, f, 3)
+	f.Set(t, "users/"+uids[0], fields{"name": "x"})
+	for _, uid := range uids[:2] {
+		f.Set(t, "users/"+uid+"/todos/a", fields{"x": 1})
+	}
+	rep, err := f.Plan(t.Context(), engine.Options{Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var with array
+	for _, p := range rep.Plan {
+		with = append(with, p.With, p.More)
+	}
+	todos, folder := "delete document of todos", "delete folder of files"
+	enginetest.Want(t, "what is deleted with each", array{
+		map[string]int{"delete document of users": 1, todos: 1, folder: 1}, false,
+		map[string]int{todos: 1, folder: 1}, false,
+		map[string]int{folder: 1}, false,
+	}, with)
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/shared/declared"
@@ -22,11 +21,11 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// saysWhere is how problems begin. What is no list at all, because of its text or of a key that is given twice, has no job to name.
-var saysWhere = regexp.MustCompile(`^rules\.json:(\d+: rules\[0\], cleanupThings: | line \d+: |\d+: rules\.\S+ is given twice)`)
+// saysWhere is how problems begin. What is no list at all, because of its text, has no job to name.
+var saysWhere = regexp.MustCompile(`^rules\.json:(\d+: rules\[0\], cleanupThings: | line \d+: )`)
 
-// FuzzRule: a valid rule makes a job and words, and comes back unchanged when it is written and read. Of documents that are made
-// from the rule, exactly those that should be due are due. An invalid rule makes no job.
+// FuzzRule: a valid rule makes a job and words, and is the same each time it is read. Of documents that are made from the rule,
+// exactly those that should be due are due. An invalid rule makes no job.
 func FuzzRule(f *testing.F) {
 	blocks, err := sampledata.ExampleTexts(rules)
 	if err != nil {
@@ -91,16 +90,9 @@ func FuzzRule(f *testing.F) {
 		wantFittingIndexes(t, e)
 		wantFittingJudgement(t, r)
 
-		written, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := entryOf(written)
-		if err != nil {
-			t.Fatalf("%s became %s: %v", text, written, err)
-		}
-		if diff := cmp.Diff(e, again, cmpopts.EquateEmpty()); diff != "" { // an empty list is the same as none
-			t.Errorf("%s became %s (-want +got):\n%s", text, written, diff)
+		again, err := entryOf(text)
+		if diff := cmp.Diff(e, again); err != nil || diff != "" {
+			t.Errorf("%s, read once more: %v (-want +got):\n%s", text, err, diff)
 		}
 	})
 }

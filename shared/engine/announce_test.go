@@ -37,50 +37,39 @@ func ownLines(t *testing.T, f *enginetest.Function) []string {
 }
 
 func TestAnnouncedLines(t *testing.T) {
-	done := []string{"begun", "ended: deleted 3, changed 0, 0 ms"}
+	done, canceled := []string{"begun", "ended: deleted 3, changed 0, 0 ms"}, []string{"begun", "ended, canceled"}
 	for name, tt := range map[string]struct {
-		setup func(f *enginetest.Function) (ctx context.Context, body string)
-		want  []string
+		body    string
+		disturb func(t *testing.T, f *enginetest.Function, cancel func())
+		want    []string
 	}{
-		"canceled with nothing left undone": {func(f *enginetest.Function) (context.Context, string) {
+		"completed": {"", nil, done},
+		"dry run":   {`{"dryRun":true}`, nil, []string{}},
+		"skipped": {"", func(t *testing.T, f *enginetest.Function, _ func()) {
+			f.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-other", start.Add(time.Hour)))
+		}, []string{}},
+		"out of time": {"", func(_ *testing.T, f *enginetest.Function, _ func()) {
+			late := lateClock(f)
+			f.Hooks.BeforeApply = func() { late.Store(true) }
+		}, []string{"begun", "ended: deleted 0, changed 0, 300000 ms"}},
+		"canceled while planning": {"", func(_ *testing.T, _ *enginetest.Function, cancel func()) { cancel() }, canceled},
+		"canceled while applying": {"", func(_ *testing.T, f *enginetest.Function, cancel func()) { f.Hooks.BeforeApply = cancel }, canceled},
+		"canceled with nothing left undone": {"", func(t *testing.T, f *enginetest.Function, cancel func()) {
 			for _, id := range left(t, f) {
 				f.Delete(t, "things/"+id)
 			}
-			ctx, cancel := context.WithCancel(t.Context())
 			f.Hooks.BeforeApply = cancel
-			return ctx, ""
 		}, []string{"begun", "ended: deleted 0, changed 0, 0 ms"}},
-		"completed": {nil, done},
-		"dry run":   {func(*enginetest.Function) (context.Context, string) { return t.Context(), `{"dryRun":true}` }, []string{}},
-		"skipped": {func(f *enginetest.Function) (context.Context, string) {
-			f.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-other", start.Add(time.Hour)))
-			return t.Context(), ""
-		}, []string{}},
-		"out of time": {func(f *enginetest.Function) (context.Context, string) {
-			clock := start
-			f.Clock = func() time.Time { return clock }
-			f.Hooks.BeforeApply = func() { clock = start.Add(f.Timeout) }
-			return t.Context(), ""
-		}, []string{"begun", "ended: deleted 0, changed 0, 300000 ms"}},
-		"canceled while planning": {func(*enginetest.Function) (context.Context, string) {
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			return ctx, ""
-		}, []string{"begun", "ended, canceled"}},
-		"canceled while applying": {func(f *enginetest.Function) (context.Context, string) {
-			ctx, cancel := context.WithCancel(t.Context())
-			f.Hooks.BeforeApply = cancel
-			return ctx, ""
-		}, []string{"begun", "ended, canceled"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFunction(t, announcingJob())
 			seed(t, f, 3)
-			ctx, body := t.Context(), ""
-			if tt.setup != nil {
-				ctx, body = tt.setup(f)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if tt.disturb != nil {
+				tt.disturb(t, f, cancel)
 			}
-			f.PostQuery(ctx, t, "", body)
+			f.PostQuery(ctx, t, "", tt.body)
 			enginetest.Want(t, "the job's lines", tt.want, ownLines(t, f))
 		})
 	}

@@ -24,7 +24,7 @@ import (
 // approvalOf plans, and returns what a person approves who approves all of it.
 func approvalOf(t testing.TB, f *enginetest.Function) *report.Approval {
 	t.Helper()
-	rep, err := f.Plan(context.Background(), engine.PlanOptions{Versions: true})
+	rep, err := f.Plan(context.Background(), engine.Options{Versions: true})
 	if err != nil || rep.Status != report.Completed {
 		t.Fatalf("%+v, %v", rep, err)
 	}
@@ -42,7 +42,7 @@ func approvalOf(t testing.TB, f *enginetest.Function) *report.Approval {
 func runBy(t testing.TB, f *enginetest.Function, a *report.Approval) *report.Report {
 	t.Helper()
 	var rep *report.Report
-	err := f.Function.Run(context.Background(), engine.RunOptions{Plan: a}, func(r *report.Report, more bool) {
+	err := f.Function.Run(context.Background(), engine.Options{Approved: a}, func(r *report.Report, more bool) {
 		enginetest.Want(t, "another run follows", false, more)
 		rep = r
 	})
@@ -60,7 +60,7 @@ func TestPreviewOfAnApprovedPlan(t *testing.T) {
 	delete(a.Items["delete thing"], "things/t000")
 	f.Delete(t, "things/t002")
 	f.Set(t, "things/t003", map[string]any{"n": "changed"})
-	rep, err := f.Plan(t.Context(), engine.PlanOptions{Plan: a})
+	rep, err := f.Plan(t.Context(), engine.Options{Approved: a})
 	enginetest.Want(t, "error", nil, err)
 	enginetest.Want(t, "status", report.Completed, rep.Status)
 	enginetest.Want(t, "actions", map[string]report.Counts{"delete thing": {Planned: 2, Changed: 1}}, rep.Actions)
@@ -121,8 +121,8 @@ func TestAForgedPlan(t *testing.T) {
 		a := good
 		tt.change(&a)
 		a.Items = nil // or else one that is not refused does something
-		_, err := f.Plan(t.Context(), engine.PlanOptions{Plan: &a})
-		errOfRun := f.Function.Run(t.Context(), engine.RunOptions{Plan: &a}, func(*report.Report, bool) {})
+		_, err := f.Plan(t.Context(), engine.Options{Approved: &a})
+		errOfRun := f.Function.Run(t.Context(), engine.Options{Approved: &a}, func(*report.Report, bool) {})
 		enginetest.Want(t, name+": the run's error", fmt.Sprint(err), fmt.Sprint(errOfRun))
 		if refused := tt.why != ""; refused != (err != nil) || refused && !strings.Contains(err.Error(), tt.why) {
 			t.Errorf("%s: %v, want %s", name, err, tt.why)
@@ -144,7 +144,7 @@ func TestAnApprovedPlanModel(t *testing.T) {
 	f := boxFunction(t)
 	round := func(r *rapid.T) {
 		for _, collection := range []string{"boxes", "things"} {
-			for _, id := range ids(t, f, collection) {
+			for _, id := range f.IDs(t, collection) {
 				f.Delete(t, collection+"/"+id)
 			}
 		}
@@ -201,7 +201,7 @@ func TestAnApprovedPlanModel(t *testing.T) {
 			}
 		}
 		slices.Sort(want)
-		if got := ids(t, f, "boxes"); !slices.Equal(got, want) {
+		if got := f.IDs(t, "boxes"); !slices.Equal(got, want) {
 			r.Fatalf("boxes %v, want %v", got, want)
 		}
 		f.Run(t, "")
@@ -241,7 +241,7 @@ func TestAPlanNamesItemsThatAreNotThere(t *testing.T) {
 	a := approvalOf(t, f)
 	f.Set(t, "owners/back", map[string]any{"n": 1})
 	runBy(t, f, a)
-	enginetest.Want(t, "done", []string{"gone", "here"}, ids(t, f, "gone"))
+	enginetest.Want(t, "done", []string{"gone", "here"}, f.IDs(t, "gone"))
 }
 
 // TestAnApprovedPlanOfAccounts: one that somebody used since stays, though it is due as before.
@@ -277,6 +277,6 @@ func TestAnApprovedPlanOfSeveralCommits(t *testing.T) {
 	f.Set(t, "boxes/new", map[string]any{"state": "old", "crate": "c1"})
 	f.Set(t, "things/new", map[string]any{"box": "c1-11"})
 	enginetest.WantReport(t, runBy(t, f, a), report.Completed, enginetest.Done("delete crate", 1))
-	enginetest.Want(t, "crates", []string{"c2"}, ids(t, f, "crates"))
-	enginetest.Want(t, "boxes and things left", 1, len(ids(t, f, "boxes"))+len(ids(t, f, "things")))
+	enginetest.Want(t, "crates", []string{"c2"}, f.IDs(t, "crates"))
+	enginetest.Want(t, "boxes and things left", 1, len(f.IDs(t, "boxes"))+len(f.IDs(t, "things")))
 }

@@ -80,25 +80,12 @@ func takeBack(t *testing.T, f *enginetest.Function, runID string) map[undo.Step]
 	return steps
 }
 
-// onStorage disturbs the requests to Cloud Storage.
-func onStorage(f *enginetest.Function, disturb func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error)) {
-	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			return disturb(r, func() (*http.Response, error) { return base.RoundTrip(r) })
-		})
-	}
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // refuseStorage has Cloud Storage refuse to delete what ends with a text, until what is returned says false.
 func refuseStorage(f *enginetest.Function, suffix string) (refuses *bool) {
 	refuses = new(true)
-	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		if *refuses && r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, suffix) {
-			return &http.Response{StatusCode: http.StatusBadRequest, Status: "400 Bad Request", Request: r, Header: http.Header{}, Body: http.NoBody}, nil
+			return enginetest.StorageRefuses(r, http.StatusBadRequest), nil
 		}
 		return send()
 	})

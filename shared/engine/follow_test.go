@@ -1,10 +1,12 @@
 package engine_test
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -35,7 +37,7 @@ var albums = cleanup.Rule[cleanup.Subject]{
 // beforeDeletes calls f with the name of each object right before the request to delete it is sent.
 func beforeDeletes(f *enginetest.Function, call func(object string)) {
 	var mu sync.Mutex
-	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		if r.Method == http.MethodDelete {
 			_, escaped, _ := strings.Cut(r.URL.EscapedPath(), "/o/")
 			name, err := url.PathUnescape(escaped)
@@ -140,5 +142,28 @@ func TestObjectsThatChangeBetweenRuns(t *testing.T) {
 	// A postId that is there and empty is not this post's id, and not absent either.
 	enginetest.Want(t, "kept", map[string]int{"a file that belongs to another post": 3, "a file that was uploaded again since": 1}, got.Kept)
 	enginetest.Want(t, "objects", []string{"p1/pending", "p1/relabelled", "p1/released", "p1/replaced"}, f.Objects(t))
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
+}
+
+// TestADeletionWithoutAnAnswer may have taken effect: an undo brings the object back.
+func TestADeletionWithoutAnAnswer(t *testing.T) {
+	f := ruleFunction(t, filesJob())
+	if !f.EmbeddedStorage() {
+		t.Skip("only the embedded Storage has a soft delete, from which objects come back")
+	}
+	f.Put(t, "files/a", nil, []byte("x"))
+	late := lateClock(f) // for another attempt
+	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		answer, err := send()
+		if r.Method == http.MethodDelete && err == nil {
+			late.Store(true)
+			return nil, errors.Join(answer.Body.Close(), syscall.ECONNRESET)
+		}
+		return answer, err
+	})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete file": {Planned: 1, Failed: 1}})
+	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
+	takeBack(t, f, got.RunID)
+	enginetest.Want(t, "objects after an undo", []string{"files/a"}, f.Objects(t))
 }

@@ -112,7 +112,7 @@ func TestHeldWhileItRuns(t *testing.T) {
 	var begun sync.WaitGroup
 	begun.Add(underWay)
 	var once sync.Once
-	onStorage(s.Function, func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	s.Hooks.Transport = enginetest.OnStorage(func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		if s.ahead.Load() == 0 {
 			begun.Done()
 			begun.Wait()

@@ -50,23 +50,3 @@ func TestKilledRunIsFound(t *testing.T) {
 		f.Documents(t, "cleanupRuns")[killed.RunID]["expireAt"])
 	enginetest.Want(t, "severity", any("WARNING"), oneLine(t, f, "found that run "+killed.RunID+" was killed")["severity"])
 }
-
-// TestKilledRunThatLives saves its own report in the end, which knows more.
-func TestKilledRunThatLives(t *testing.T) {
-	f := thingsFunction(t, 10, 2)
-	wall := start
-	f.Clock = func() time.Time { return wall }
-	first := true
-	f.Hooks.BeforeApply = func() {
-		if first {
-			first = false
-			wall = start.Add(f.Timeout + time.Minute)
-			f.Run(t, "")
-			wall = start
-		}
-	}
-	got := f.Run(t, "")
-	if saved := f.Documents(t, "cleanupRuns"); len(saved) != 2 || saved[got.RunID]["status"] != string(got.Status) {
-		t.Errorf("%s, saved %v", got.Status, saved)
-	}
-}

@@ -35,7 +35,7 @@ func (r *run) acquire(ctx context.Context) error {
 				"what lease has ended; set it, then run again", now.UTC().Format(time.RFC3339), read.UTC().Format(time.RFC3339))
 		}
 		begun := r.Report.Begun()
-		after, err := s.Acquire(jobstate.Ask{
+		after, err := s.Acquire(jobstate.Candidate{
 			Who: r.Report.RunID, Begun: &begun, Retry: r.scheduled && !r.Report.Force,
 			Now: now, For: r.timeout + jobstate.Margin, Longest: jobstate.Longest,
 		})

@@ -61,15 +61,15 @@ func (r *run) logEnd(ctx context.Context) {
 	}
 }
 
-// logFirstLine logs the job's own first line.
-func (r *run) logFirstLine(ctx context.Context) {
+// logOwnBegin logs the job's own first line, which is Ghost's.
+func (r *run) logOwnBegin(ctx context.Context) {
 	if r.announced = r.job.Lines != nil && !r.Report.DryRun; r.announced {
 		r.Logger.InfoContext(ctx, r.job.Lines.Begun)
 	}
 }
 
-// logLastLine logs the job's own last line. ctx is the caller's.
-func (r *run) logLastLine(ctx context.Context) {
+// logOwnEnd logs the job's own last line. ctx is the caller's.
+func (r *run) logOwnEnd(ctx context.Context) {
 	if !r.announced {
 		return
 	}

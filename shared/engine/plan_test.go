@@ -34,7 +34,7 @@ func TestPlanWritesNothing(t *testing.T) {
 	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%04d", i), map[string]any{} })
 	var progress func() report.Progress
 	for _, now := range []time.Time{start, start.AddDate(1, 0, 0), start.AddDate(-1, 0, 0)} {
-		rep, err := f.Plan(t.Context(), engine.PlanOptions{Now: now, Watch: func(now func() report.Progress) { progress = now }})
+		rep, err := f.Plan(t.Context(), engine.Options{Now: now, Watch: func(now func() report.Progress) { progress = now }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestPlanRefusesWrites(t *testing.T) {
 	seed(t, f, 1)
 	f.Put(t, "posts/one", nil, nil)
 	f.Hooks.WatchWriters(func(d documents.Writer, o objects.Writer) { documentWriter, objectWriter = d, o })
-	if rep, err := f.Plan(t.Context(), engine.PlanOptions{}); err != nil || rep.Status != report.Completed {
+	if rep, err := f.Plan(t.Context(), engine.Options{}); err != nil || rep.Status != report.Completed {
 		t.Fatalf("%+v, %v", rep, err)
 	}
 	for what, err := range map[string]error{"document": document, "object": object} {
@@ -94,12 +94,12 @@ func TestPlanNeedsNoMoreThanItReads(t *testing.T) {
 		f.Env[name] = ""
 	}
 	seed(t, f, 1)
-	if report, err := f.Plan(t.Context(), engine.PlanOptions{}); err != nil || len(report.Plan) != 1 {
+	if report, err := f.Plan(t.Context(), engine.Options{}); err != nil || len(report.Plan) != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
 	f.Env["MAX_ACTIONS"] = "none"
 	var wrong *config.Error
-	if report, err := f.Plan(t.Context(), engine.PlanOptions{}); !errors.As(err, &wrong) {
+	if report, err := f.Plan(t.Context(), engine.Options{}); !errors.As(err, &wrong) {
 		t.Errorf("%+v, %v, want a configuration's error", report, err)
 	}
 }
@@ -111,7 +111,7 @@ func TestPlanThatIsInterrupted(t *testing.T) {
 		_, err := p.Documents.Count(ctx, documents.Query{Collection: "things"}, 0)
 		return err
 	}})
-	if report, err := f.Plan(ctx, engine.PlanOptions{}); !errors.Is(err, context.Canceled) {
+	if report, err := f.Plan(ctx, engine.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v, want the context's error", report, err)
 	}
 }

@@ -53,7 +53,7 @@ func TestWhoseQuotaCounts(t *testing.T) {
 	if rep := f.Run(t, ""); rep.Status != report.Completed {
 		t.Fatal(rep.Failures)
 	}
-	if rep, err := f.Plan(t.Context(), engine.PlanOptions{}); err != nil || rep.Status != report.Completed {
+	if rep, err := f.Plan(t.Context(), engine.Options{}); err != nil || rep.Status != report.Completed {
 		t.Fatal(err, rep)
 	}
 	if _, err := f.Restorer(t, nil).Accounts.Get(t.Context(), []string{"somebody"}); err != nil {

@@ -150,34 +150,37 @@ func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
 	}
 }
 
-// TestReplayCountsAndShows: each file of a folder, each account and each item that an interrupted run has left counts for MAX_ACTIONS,
-// and a preview names it.
-func TestReplayCountsAndShows(t *testing.T) {
+// TestWhatWasLeftCountsAndShows: each file of a folder, each account and each item that interrupted runs left counts for
+// MAX_ACTIONS, and a preview shows it. What is more than that waits for the next runs, which do it before anything else.
+func TestWhatWasLeftCountsAndShows(t *testing.T) {
 	f := reachFunction(t)
-	for i := range 5 {
-		f.Put(t, fmt.Sprint("crates/gone/", i), nil, []byte("x"))
+	for _, name := range []string{"crates/gone/0", "crates/gone/1", "files/a"} {
+		f.Put(t, name, nil, []byte("x"))
 	}
-	f.Put(t, "files/a", nil, []byte("x"))
 	f.Set(t, "boxes/old", old)
+	f.Set(t, "people/p2", map[string]any{"leaves": true})
 	f.SignUp(t, "p1")
-	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/"), enginetest.StepOf("box", "boxes/gone", false, "", "files/a"),
-		enginetest.AccountOf("person", "people/p1"), enginetest.ItemOf("box", "boxes/old"))
-	got := f.Run(t, `{"dryRun":true}`)
-	if len(got.Plan) != 1 {
-		t.Fatalf("plan %v", got.Plan)
-	}
-	enginetest.Want(t, "with", map[string]int{"delete file": 1, "delete account": 1, "delete folder of files": 1}, got.Plan[0].With)
-	enginetest.Want(t, "more", true, got.Plan[0].More)
+	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/"), enginetest.StepOf("box", "boxes/gone", false, "", "files/a"))
+	f.SetTodo(t, "f", enginetest.AccountOf("person", "people/p1"), enginetest.ItemOf("box", "boxes/old"))
+	shown := f.Run(t, `{"dryRun":true}`).Plan
+	enginetest.Want(t, "with", []map[string]int{{"delete file": 1, "delete folder of files": 1}, {"delete account": 1}},
+		[]map[string]int{shown[0].With, shown[1].With})
+	enginetest.Want(t, "more", []bool{false, true}, []bool{shown[0].More, shown[1].More})
 
-	f.Env["MAX_ACTIONS"] = "4"
-	if got := f.Run(t, ""); got.Status != report.Partial || len(f.Objects(t)) != 2 || len(ids(t, f, "boxes")) != 1 {
-		t.Errorf("%s, %d objects left; want partial, and 2", got.Status, len(f.Objects(t)))
+	f.Env["MAX_ACTIONS"] = "2"
+	before := f.Run(t, `{"dryRun":true}`)
+	enginetest.WantReport(t, before, report.Partial, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
+	has(t, before.Warnings[0], "more to do than MAX_ACTIONS allows (2)")
+	for run, left := range []int{1, 0} {
+		got := f.Run(t, "")
+		enginetest.Want(t, "status", report.Partial, got.Status)
+		enginetest.Want(t, fmt.Sprintf("objects after run %d: %v", run, got.Failures), left, len(f.Objects(t)))
+		enginetest.Want(t, "accounts and documents", []int{1, 1, 1}, []int{len(f.Accounts(t)), len(f.IDs(t, "boxes")), len(f.IDs(t, "people"))})
 	}
-	f.Env["MAX_ACTIONS"] = "8"
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
-	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
-	enginetest.Want(t, "boxes", 0, len(ids(t, f, "boxes")))
-	enginetest.Want(t, "accounts", 0, len(f.Accounts(t)))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{
+		"finish interrupted action": {Planned: 1, Done: 1}, "delete person": {Planned: 1, Done: 1}})
+	enginetest.Want(t, "accounts and documents", []int{0, 0, 0}, []int{len(f.Accounts(t)), len(f.IDs(t, "boxes")), len(f.IDs(t, "people"))})
+	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 }
 
 // TestRestoredBetweenLookAndDeletion: a document that comes back while an entry is being done keeps the files and the account that it
@@ -360,7 +363,7 @@ func TestBeyondReach(t *testing.T) {
 			enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete box": {Planned: 2, Done: 1, Failed: 1}})
 			has(t, got.Failures[0].Error, "boxes/b")
 			has(t, got.Failures[0].Error, "Reach")
-			enginetest.Want(t, "boxes", []string{"b"}, ids(t, f, "boxes"))
+			enginetest.Want(t, "boxes", []string{"b"}, f.IDs(t, "boxes"))
 			enginetest.Want(t, "accounts", []string{"b", "c"}, f.Accounts(t))
 		})
 	}

@@ -33,10 +33,10 @@ const scheduleTimeHeader = "X-CloudScheduler-ScheduleTime"
 
 // request is what a caller asks of a run.
 type request struct {
-	dryRun *bool // nil: not said
-	force  bool
-	plan   *report.Approval  // that it is restricted to, which no request over HTTP can ask for; nil: to none
-	task   map[string]string // what a worker is to do
+	dryRun   *bool // nil: not said
+	force    bool
+	approved *report.Approval  // that it is restricted to, which no request over HTTP can ask for; nil: to none
+	task     map[string]string // what a worker is to do
 
 	scheduled bool // Cloud Scheduler said which time it is for
 }

@@ -75,7 +75,7 @@ func TestFoundInvalidByTheCommit(t *testing.T) {
 		got := f.Run(t, "")
 		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"fell tree": {Planned: 3 - run, Done: 1 - run}})
 		enginetest.Want(t, "kept", map[string]int{"young": 1, "it cannot be felled": 2}, got.Kept)
-		enginetest.Want(t, "trees", []string{"hard", "hollow", "young"}, ids(t, f, "trees"))
+		enginetest.Want(t, "trees", []string{"hard", "hollow", "young"}, f.IDs(t, "trees"))
 		enginetest.Want(t, "times that Firestore refused", run+1, refused)
 	}
 	for _, id := range []string{"hard", "hollow"} {

@@ -103,7 +103,7 @@ func TestWhatGoesFirstSharesCommits(t *testing.T) {
 	}
 	got := enginetest.NewGolden(t, "crates").Run(t, "the boxes of five crates share commits", f, "", "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete crate", 5))
-	enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
+	enginetest.Want(t, "boxes left", 0, len(f.IDs(t, "boxes")))
 }
 
 // TestAFailureOfWhatGoesFirst has a box that fails among the first ten that are looked at: those behind them go all the same.
@@ -115,7 +115,7 @@ func TestAFailureOfWhatGoesFirst(t *testing.T) {
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete crate": {Planned: 2, Done: 1, Failed: 1}})
 	has(t, got.Failures[0].Error, "boxes/c1-01: panic: this box")
-	enginetest.Want(t, "boxes left", []string{"c1-01"}, ids(t, f, "boxes"))
+	enginetest.Want(t, "boxes left", []string{"c1-01"}, f.IDs(t, "boxes"))
 	enginetest.Want(t, "objects left", []string{"crates/c1/label"}, f.Objects(t))
 	if !slices.ContainsFunc(f.LogLines(t), func(line map[string]any) bool {
 		return line["target"] == "boxes/c1-01" && strings.HasPrefix(line["message"].(string), "boxes/c1-01: failed, crates/c1 stays: ")
@@ -125,24 +125,7 @@ func TestAFailureOfWhatGoesFirst(t *testing.T) {
 
 	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1"})
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish crate", 1))
-	enginetest.Want(t, "crates left", 0, len(ids(t, f, "crates")))
-	enginetest.Want(t, "objects left", 0, len(f.Objects(t)))
-}
-
-// TestAFileOfWhatGoesFirst is a failure of its crate, though the box that led to it is gone, and other boxes too.
-func TestAFileOfWhatGoesFirst(t *testing.T) {
-	f := ruleFunction(t, ruleJob("crates", crates, boxes))
-	setCrate(t, f, "c1", 3)
-	f.Set(t, "boxes/c1-01", map[string]any{"state": "old", "crate": "c1", "file": "files/a"})
-	f.Put(t, "files/a", nil, []byte("x"))
-	refuses := refuseStorage(f, "")
-	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete crate": {Planned: 1, Failed: 1}})
-	enginetest.Want(t, "crates left", []string{"c1"}, ids(t, f, "crates"))
-	enginetest.Want(t, "boxes left", 0, len(ids(t, f, "boxes")))
-	*refuses = false
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{
-		"finish crate": {Planned: 1, Done: 1}, "finish interrupted action": {Planned: 1, Done: 1},
-	})
+	enginetest.Want(t, "crates left", 0, len(f.IDs(t, "crates")))
 	enginetest.Want(t, "objects left", 0, len(f.Objects(t)))
 }
 
@@ -223,7 +206,7 @@ func TestWhoeverDoesATaskMayBeQuicker(t *testing.T) {
 		return nil
 	})
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("hand over", 3))
-	enginetest.Want(t, "things", []string{"t0", "t2"}, ids(t, f, "things"))
+	enginetest.Want(t, "things", []string{"t0", "t2"}, f.IDs(t, "things"))
 	slices.SortFunc(due, time.Time.Compare)
 	enginetest.Want(t, "due", []time.Time{start, start.Add(time.Minute), start.Add(2 * time.Minute)}, due)
 }
@@ -272,8 +255,8 @@ func TestAnUnusableTodoIsAFailureOfItsOwn(t *testing.T) {
 		}
 	}
 	enginetest.Want(t, "objects", []string{"files/a", "files/b/c", "secrets/a"}, f.Objects(t))
-	enginetest.Want(t, "things", []string{"t"}, ids(t, f, "things"))
-	enginetest.Want(t, "todos", len(all), len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+	enginetest.Want(t, "things", []string{"t"}, f.IDs(t, "things"))
+	enginetest.Want(t, "todos", len(all), len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 }
 
 func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
@@ -302,10 +285,10 @@ func TestWhatFollowsWaitsForWhatStays(t *testing.T) {
 	f.Set(t, "boxes/next", map[string]any{"state": "old"})
 	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"), enginetest.ItemOf("box", "boxes/next"))
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
-	enginetest.Want(t, "boxes", []string{"next"}, ids(t, f, "boxes"))
+	enginetest.Want(t, "boxes", []string{"next"}, f.IDs(t, "boxes"))
 	hold(t, f, "files/a", false)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
-	enginetest.Want(t, "boxes", 0, len(ids(t, f, "boxes")))
+	enginetest.Want(t, "boxes", 0, len(f.IDs(t, "boxes")))
 }
 
 // TestAnObjectOfAnotherBucketIsLeftAlone: a run left to delete it, and the settings name another bucket since, where that name is another
@@ -320,7 +303,7 @@ func TestAnObjectOfAnotherBucketIsLeftAlone(t *testing.T) {
 	bucket := f.Env["STORAGE_BUCKET"]
 	f.Env["STORAGE_BUCKET"] = "another"
 	var sent atomic.Int32
-	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		if strings.Contains(r.URL.Path, "/b/another/") {
 			sent.Add(1)
 		}

@@ -67,7 +67,7 @@ func (r *run) execute(ctx context.Context) *report.Report {
 	if earlier := r.perform(work); earlier != nil {
 		return earlier
 	}
-	r.logLastLine(ctx)
+	r.logOwnEnd(ctx)
 	r.logEnd(ctx)
 	return r.Report
 }
@@ -78,8 +78,8 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 		return r.turnedAway(ctx, err)
 	}
 	r.logBegin(ctx)
-	if r.unfinished = r.stop.told.Load(); !r.unfinished {
-		r.logFirstLine(ctx)
+	if r.unfinished = r.stop.ordered.Load(); !r.unfinished {
+		r.logOwnBegin(ctx)
 		p, err := plan.Make(ctx, r.decider, r.state.State, r.options)
 		r.cuts = p.Cuts
 		before := r.state.Warned
@@ -90,7 +90,7 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 		if err == nil {
 			err = p.Check(ctx)
 		}
-		if r.mayApply(ctx, p, err) {
+		if r.holds(ctx, p, err) {
 			r.apply(ctx, p)
 		}
 	}
@@ -108,8 +108,9 @@ func (r *run) logBegin(ctx context.Context) {
 	}
 }
 
-// mayApply reports whether the plan is to be applied. It says in the report why not, and which safety limits tripped.
-func (r *run) mayApply(ctx context.Context, p *plan.Planner, err error) bool {
+// holds reports whether there is a plan that was made whole and trips no limit as a whole. It says in the report why not, and which
+// safety limits tripped.
+func (r *run) holds(ctx context.Context, p *plan.Planner, err error) bool {
 	tripped := p.Tripped
 	var limit *cleanup.LimitError
 	if errors.As(err, &limit) && !slices.Contains(tripped, limit) {
@@ -156,7 +157,7 @@ func (r *run) apply(ctx context.Context, p *plan.Planner) {
 // complete sets what can only be known at the end. writes is how many documents are about to be written with the
 // report in them, which its usage includes.
 func (r *run) complete(writes int) {
-	r.Report.Stopped = r.stop.told.Load() && r.unfinished
+	r.Report.Stopped = r.stop.ordered.Load() && r.unfinished
 	switch {
 	case r.Report.Status == report.Skipped, r.Report.Status == report.Aborted:
 	case r.Report.Stopped: // also where something failed: Cloud Scheduler would try that again at once

@@ -226,9 +226,7 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 	t.Parallel()
 	for name, record := range map[string]map[string]any{
 		"for a century":    enginetest.Leased("testJob-x", start.AddDate(100, 0, 0)),
-		"an hour":          enginetest.Leased("testJob-x", start.Add(time.Hour)),
 		"foreign":          {"until": "mine"},
-		"another's run":    enginetest.Leased("otherJob-x", start.Add(time.Minute)),
 		"wrong checkpoint": {"checkpoint": 7},
 	} {
 		f := thingsFunction(t, 10, 1)

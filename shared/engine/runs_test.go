@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -59,7 +58,7 @@ func newSlow(t *testing.T, n int) *slow {
 }
 
 // here runs the function in this process, and returns the report of each run.
-func (s *slow) here(ctx context.Context, t *testing.T, o engine.RunOptions, ended func(*report.Report)) (all []*report.Report) {
+func (s *slow) here(ctx context.Context, t *testing.T, o engine.Options, ended func(*report.Report)) (all []*report.Report) {
 	t.Helper()
 	followed := true
 	if err := s.Function.Function.Run(ctx, o, func(rep *report.Report, more bool) {
@@ -119,7 +118,7 @@ func TestRunAfterRunHere(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 5)
 	s.Env["UNDO_DAYS"] = "7"
-	all := s.here(t.Context(), t, engine.RunOptions{By: "me"}, ignore)
+	all := s.here(t.Context(), t, engine.Options{By: "me"}, ignore)
 	var statuses []report.Status
 	done := 0
 	for i, rep := range all {
@@ -169,10 +168,10 @@ func TestNoRunFollowsHere(t *testing.T) {
 			t.Parallel()
 			s := newSlow(t, 5)
 			s.Hooks.DeafToStop = false
-			var o engine.RunOptions
+			var o engine.Options
 			if tt.plan {
 				a := approvalOf(t, s.Function)
-				o.Plan = a
+				o.Approved = a
 			}
 			if tt.limit != "" {
 				s.Env["MAX_ACTIONS"] = tt.limit
@@ -197,27 +196,10 @@ func TestNoRunFollowsHere(t *testing.T) {
 func TestAnotherRunComesBetween(t *testing.T) {
 	t.Parallel()
 	s := newSlow(t, 5)
-	all := s.here(t.Context(), t, engine.RunOptions{}, func(*report.Report) {
+	all := s.here(t.Context(), t, engine.Options{}, func(*report.Report) {
 		s.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-other", s.Clock().Add(time.Minute)))
 	})
 	if len(all) != 2 || all[1].Status != report.Skipped {
 		t.Errorf("%d runs, the last %s", len(all), all[len(all)-1].Status)
-	}
-}
-
-// TestRetryOfAKilledRun: it is a run of its own, with the limit for itself, which begins where the killed one began.
-func TestRetryOfAKilledRun(t *testing.T) {
-	t.Parallel()
-	s := newSlow(t, 5)
-	s.Env["MAX_ACTIONS"] = "2"
-	s.Run(t, "")
-	record := enginetest.Leased("testJob-20260110T150000Z-0123abcd", start.Add(6*time.Minute))
-	record["checkpoint"] = enginetest.Checkpoint(job(t, s.Function))
-	s.Set(t, "cleanupJobs/testJob", record)
-	enginetest.Want(t, "while its lease lasts", report.Skipped, s.Run(t, "").Status)
-	s.seconds.Store(360)
-	enginetest.WantReport(t, s.Run(t, ""), report.Partial, enginetest.Done("delete thing", 2))
-	if lines := linesWith(t, s.Function, "was killed"); len(lines) != 1 || !strings.Contains(lines[0]["message"].(string), "continues from there") {
-		t.Errorf("lines %v", lines)
 	}
 }

@@ -116,21 +116,6 @@ func TestWhereARunContinuesAfterASectionThatTripped(t *testing.T) {
 	}
 }
 
-// TestForceLiftsNoProtection: what nothing lifts is looked at before the first action.
-func TestForceLiftsNoProtection(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		if err := p.Section(ctx, cleanup.Section{Name: "odd"}); err != nil {
-			return err
-		}
-		p.Count(cleanup.Count{Collection: "owners", Missing: 5})
-		return many(0, 5)(ctx, p)
-	}})
-	got := f.Run(t, `{"force":true}`)
-	enginetest.WantReport(t, got, report.Aborted, map[string]report.Counts{"delete thing": {Planned: 5}})
-	begins(t, got.Failures[0].Error, "pass odd: empty collection: owners")
-}
-
 // TestUnknownShareOfASection fails the run and does the others.
 func TestUnknownShareOfASection(t *testing.T) {
 	t.Parallel()

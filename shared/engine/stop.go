@@ -21,7 +21,7 @@ const stopEvery = 5 * time.Second
 
 // stop is what a run knows of that.
 type stop struct {
-	told    atomic.Bool // to stop
+	ordered atomic.Bool // it is to stop
 	lost    atomic.Bool // the lease
 	looking sync.Mutex  // guards what follows
 	look    func()      // nil for what cannot be told to stop
@@ -83,21 +83,21 @@ func (r *run) listen(ctx context.Context) {
 		return
 	}
 	r.stop.look, r.stop.looked = func() { r.lookForStop(ctx) }, r.begun
-	r.stop.told.Store(r.state.IsStopping())
+	r.stop.ordered.Store(r.state.IsStopping())
 }
 
 // mustStop reports whether the run was told to stop, or has lost its lease. It looks when it is asked, which is before every step,
 // if nobody has for a while; those who ask meanwhile go on.
 func (d *deadline) mustStop() bool {
 	s := &d.stop
-	if s.look != nil && !s.told.Load() && !s.lost.Load() && s.looking.TryLock() {
+	if s.look != nil && !s.ordered.Load() && !s.lost.Load() && s.looking.TryLock() {
 		defer s.looking.Unlock()
 		if now := d.clock(); jobstate.Since(s.looked, now) >= stopEvery {
 			s.looked = now
 			s.look()
 		}
 	}
-	return s.told.Load() || s.lost.Load()
+	return s.ordered.Load() || s.lost.Load()
 }
 
 // lookForStop reads the mark, and who holds the lease. Where it cannot be read, the next look tells.
@@ -117,7 +117,7 @@ func (r *run) lookForStop(ctx context.Context) {
 	case s.Stop == nil:
 	case named == r.Report.RunID:
 		r.Logger.InfoContext(ctx, r.job.Name+" was told to stop, and starts nothing more")
-		r.stop.told.Store(true)
+		r.stop.ordered.Store(true)
 	case !strings.HasPrefix(named, r.job.Name+"-") && !r.stop.warned:
 		r.stop.warned = true
 		r.Logger.ErrorContext(ctx, fmt.Sprintf("%s continues: the field stop of %s does not name a run: to stop this one, "+

@@ -303,13 +303,13 @@ func TestStopsWhenItsLeaseIsLost(t *testing.T) {
 	oneLine(t, s.Function, "lost its lease")
 }
 
-// TestCommitThatIsNotTriedAgain: another may hold the lease when a commit is to be tried once more.
+// TestCommitThatIsNotTriedAgain: time is up when a commit is to be tried once more.
 func TestCommitThatIsNotTriedAgain(t *testing.T) {
 	s := newStoppable(t, ruleFunction(t, ruleJob("things", filed)))
 	s.Set(t, "things/a", map[string]any{"left": 1})
 	onCalls(s.Function, "Commit", func(n int) error {
 		if n == 2 { // the first takes the lease
-			s.ahead.Add(3600)
+			s.ahead.Add(280) // of 300
 			return status.Error(codes.Aborted, "it took too long")
 		}
 		return nil

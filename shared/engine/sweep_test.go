@@ -217,26 +217,6 @@ func TestTwoRunsAtOnce(t *testing.T) {
 	enginetest.Want(t, "afterwards", report.Completed, f.Run(t, "").Status)
 }
 
-func TestLeaseOfDeadRun(t *testing.T) {
-	f := thingsFunction(t, 10, 1)
-	wall := start
-	f.Clock = func() time.Time { return wall }
-	// What a run leaves that is killed after it took the lease: see TestKilledProcess for a real one.
-	f.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-dead", start.Add(6*time.Minute)))
-	for _, tt := range []struct {
-		after time.Duration
-		want  report.Status
-	}{
-		{0, report.Skipped},
-		{6*time.Minute - time.Microsecond, report.Skipped},
-		{6 * time.Minute, report.Completed},
-	} {
-		wall = start.Add(tt.after)
-		enginetest.Want(t, fmt.Sprint(tt.after, " after the dead run began"), tt.want, f.Run(t, "").Status)
-	}
-	enginetest.Want(t, "left", 0, len(left(t, f)))
-}
-
 // TestRunThatLostItsLease, while it applies or right before it gives the lease back: what it did is reported, and the other's lease and
 // checkpoint stay.
 func TestRunThatLostItsLease(t *testing.T) {
@@ -367,7 +347,7 @@ func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
 	var once sync.Once
 	var others sync.WaitGroup
 	others.Add(3)
-	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		if strings.HasSuffix(r.URL.Path, "c") {
 			once.Do(func() {
 				others.Wait()
@@ -406,7 +386,7 @@ func TestOneBadItemDoesNotStopTheRest(t *testing.T) {
 	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"do": {Planned: 5, Done: 2, Changed: 1, Failed: 2}})
 	slices.SortFunc(got.Failures, func(a, b report.Failure) int { return strings.Compare(a.Target, b.Target) })
 	if len(got.Failures) != 2 || got.Failures[0].Target != "things/b" || !strings.HasPrefix(got.Failures[0].Error, "panic: no luck") ||
-		!strings.HasPrefix(got.Failures[1].Error, "panic: poisoned\ngoroutine") || len(got.Failures[1].Error) > 600 {
+		!strings.HasPrefix(got.Failures[1].Error, "panic: poisoned goroutine") || len(got.Failures[1].Error) > 600 {
 		t.Errorf("failures %v", got.Failures)
 	}
 	enginetest.Want(t, "left", []string{"b", "c", "d"}, left(t, f))
@@ -445,7 +425,7 @@ func TestBrokenRules(t *testing.T) {
 // TestPanicsOfFollowUps are failures of what led to them: requests to Cloud Storage are sent side by side.
 func TestPanicsOfFollowUps(t *testing.T) {
 	f := ruleFunction(t, ruleJob("things", filed))
-	onStorage(f, func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		if strings.HasSuffix(r.URL.Path, "c") {
 			panic("poisoned")
 		}
@@ -456,7 +436,7 @@ func TestPanicsOfFollowUps(t *testing.T) {
 	}
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete things": {Planned: 3, Done: 2, Failed: 1}})
-	begins(t, got.Failures[0].Error, "panic: poisoned\ngoroutine")
+	begins(t, got.Failures[0].Error, "panic: poisoned goroutine")
 }
 
 func TestPlanThatFailsOrPanics(t *testing.T) {
@@ -581,10 +561,10 @@ func TestWorksOnceTheBackendIsThere(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 1))
 }
 
-// TestObjectUnderAHoldIsKept: nothing is wrong with a run that Cloud Storage does not let delete an object.
-func TestObjectUnderAHoldIsKept(t *testing.T) {
+// filesJob deletes every object of files/.
+func filesJob() cleanup.Job {
 	reach := cleanup.Reach{Objects: []cleanup.Files{{Folder: "files/"}}}
-	job := cleanup.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *cleanup.Planner) error {
+	return cleanup.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		for page, err := range p.Objects.Pages(ctx, "files/", objects.Names{}) {
 			if err != nil {
 				return err
@@ -598,7 +578,11 @@ func TestObjectUnderAHoldIsKept(t *testing.T) {
 		}
 		return nil
 	}}
-	f := ruleFunction(t, job)
+}
+
+// TestObjectUnderAHoldIsKept: nothing is wrong with a run that Cloud Storage does not let delete an object.
+func TestObjectUnderAHoldIsKept(t *testing.T) {
+	f := ruleFunction(t, filesJob())
 	for _, name := range []string{"files/a", "files/b"} {
 		f.Put(t, name, nil, []byte("x"))
 	}

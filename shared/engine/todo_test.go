@@ -1,13 +1,17 @@
 package engine_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
@@ -64,7 +68,7 @@ func TestACommitThatNothingFollows(t *testing.T) {
 					t.Errorf("there stays %v", done)
 				}
 			}
-			enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+			enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 			err := f.Restorer(t, f.Clock).Contents(t.Context(), got.RunID, func(int, int, []undo.Record) error { return nil })
 			if !errors.Is(err, restore.ErrNoLog) {
 				t.Errorf("contents: %v", err)
@@ -75,33 +79,30 @@ func TestACommitThatNothingFollows(t *testing.T) {
 	}
 }
 
-// TestWhatWasLeftCountsForTheLimit: each object that interrupted runs left counts for MAX_ACTIONS, and what is more than that waits
-// for the next runs, which do it before anything else.
-func TestWhatWasLeftCountsForTheLimit(t *testing.T) {
-	f := boxFunction(t)
-	f.Env["MAX_ACTIONS"] = "2"
-	var files []any
-	for i := range 5 {
-		files = append(files, fmt.Sprint("files/", i))
-		f.Put(t, fmt.Sprint("files/", i), nil, []byte("x"))
-	}
-	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", files[:3]...))
-	f.SetTodo(t, "f", enginetest.StepOf("box", "boxes/lost", false, "", files[3:]...))
-	setBoxes(t, f, "old", 2, 0, old)
-	before := f.Run(t, `{"dryRun":true}`)
-	enginetest.WantReport(t, before, report.Partial, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
-	has(t, before.Warnings[0], "more to do than MAX_ACTIONS allows (2)")
-	for _, left := range []int{3, 2, 0} {
-		got := f.Run(t, "")
-		enginetest.Want(t, fmt.Sprintf("objects after %s: %v", got.Status, got.Actions), left, len(f.Objects(t)))
-		enginetest.Want(t, "failures", 0, len(got.Failures))
-		if left > 0 {
-			enginetest.Want(t, "status", report.Partial, got.Status)
-			enginetest.Want(t, "boxes", 2, len(ids(t, f, "boxes")))
-			continue
+// TestTheAttemptThatTookEffectCounts: the first of two attempts arrives late, after the second was lost. What became of the items is what
+// the first decided.
+func TestTheAttemptThatTookEffectCounts(t *testing.T) {
+	f := fatesFunction(t, "do", "do")
+	var first *firestorepb.CommitRequest
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		if len(thingsIn(r)) == 0 {
+			return send()
 		}
-		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{
-			"finish interrupted action": {Planned: 1, Done: 1}, "delete box": {Planned: 2, Done: 2}})
-	}
-	enginetest.Want(t, "todos", 0, len(ids(t, f, "cleanupJobs/testJob/cleanupTodo")))
+		first = cmp.Or(first, r)
+		return status.Error(codes.Unavailable, "the connection broke")
+	})
+	onCalls(f, "BeginTransaction", func(n int) error {
+		switch n {
+		case 2:
+			f.Set(t, "things/b", map[string]any{"fate": "change"})
+		case 3:
+			late := &firestorepb.CommitRequest{Database: first.GetDatabase(), Writes: first.GetWrites()}
+			if _, err := f.RawFirestore(t).Commit(backendstest.AsOwner(t.Context()), late); err != nil {
+				t.Error(err)
+			}
+		}
+		return nil
+	})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("do", 2))
+	enginetest.Want(t, "left", 0, len(left(t, f)))
 }

@@ -10,17 +10,19 @@ import (
 	"unicode/utf16"
 )
 
-// Text returns a text in which no character is a command to a terminal, turns others around, or is invisible: they are escaped,
-// as in \u202e.
+// Text returns a text of one line in which no character is a command to a terminal, turns others around, or is invisible: they are
+// escaped, as in \u202e.
 func Text(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		if !harmful(r) {
+		switch quoted := strconv.QuoteRuneToASCII(r); {
+		case r == '\n', r == '\t':
+			b.WriteByte(' ')
+		case harmful(r):
+			b.WriteString(quoted[1 : len(quoted)-1])
+		default:
 			b.WriteRune(r)
-			continue
 		}
-		quoted := strconv.QuoteRuneToASCII(r)
-		b.WriteString(quoted[1 : len(quoted)-1])
 	}
 	return b.String()
 }

@@ -29,7 +29,7 @@ func TestText(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                       "",
 		"丸い ken@example.com <b>": "丸い ken@example.com <b>",
-		"a\nb\tc":                `a\nb\tc`,
+		"a\nb\tc":                "a b c",
 		"\x1b[31m":               `\x1b[31m`,
 		"\u009b\u007f":           `\u009b\x7f`,
 		"x\u202ey\u200bz":        `x\u202ey\u200bz`,

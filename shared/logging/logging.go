@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Keys that Cloud Logging lifts out of the payload, and the one that makes Error Reporting pick a line up.
@@ -28,19 +30,21 @@ type Stderr struct{}
 // Write implements io.Writer.
 func (Stderr) Write(p []byte) (int, error) { return os.Stderr.Write(p) }
 
-// New returns a logger that writes to w. It cuts a message after [MaxMessage] characters; then the field text has all of it.
+// New returns a logger that writes to w. What names and texts of users do in a message is undone ([harmless.Text]). It cuts a message
+// after [MaxMessage] characters; then the field text has all of it.
 func New(w io.Writer) *slog.Logger {
-	return slog.New(short{slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: rename})})
+	return slog.New(fit{slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: rename})})
 }
 
 // MaxMessage is how many characters a line's message has at most.
 const MaxMessage = 400
 
-// short cuts messages.
-type short struct{ slog.Handler }
+// fit makes messages harmless and short.
+type fit struct{ slog.Handler }
 
 // Handle implements slog.Handler.
-func (h short) Handle(ctx context.Context, line slog.Record) error {
+func (h fit) Handle(ctx context.Context, line slog.Record) error {
+	line.Message = harmless.Text(line.Message)
 	if runes := []rune(line.Message); len(runes) > MaxMessage {
 		line.AddAttrs(slog.String("text", line.Message))
 		line.Message = string(runes[:MaxMessage-1]) + "…"
@@ -49,7 +53,7 @@ func (h short) Handle(ctx context.Context, line slog.Record) error {
 }
 
 // WithAttrs implements slog.Handler.
-func (h short) WithAttrs(attrs []slog.Attr) slog.Handler { return short{h.Handler.WithAttrs(attrs)} }
+func (h fit) WithAttrs(attrs []slog.Attr) slog.Handler { return fit{h.Handler.WithAttrs(attrs)} }
 
 // rename gives slog's own attributes the names and values that Cloud Logging expects.
 func rename(groups []string, a slog.Attr) slog.Attr {
@@ -74,7 +78,7 @@ func Labels(pairs ...slog.Attr) slog.Attr {
 }
 
 // Problem returns the attribute that says, in one short text, the first thing that is wrong; alerts quote it.
-func Problem(text string) slog.Attr { return slog.String("problem", text) }
+func Problem(text string) slog.Attr { return slog.String("problem", harmless.Text(text)) }
 
 // What a line that needs a person is about, although no run failed.
 const (

@@ -23,16 +23,15 @@ var cronFields = []struct {
 // cronProblem returns what is wrong with a schedule, "" if nothing.
 func cronProblem(schedule string) string {
 	if schedule == "" {
-		return "schedule is missing: it is unix-cron, such as \"0 3 * * *\""
+		return `it is missing: write unix-cron, such as "0 3 * * *" for 03:00 each day`
 	}
 	if !schedulePattern.MatchString(schedule) {
-		return fmt.Sprintf("schedule %q is not unix-cron, such as \"0 3 * * *\"", schedule)
+		return fmt.Sprintf(`%q is not unix-cron, such as "0 3 * * *" for 03:00 each day`, schedule)
 	}
 	for i, field := range strings.Fields(schedule) {
 		f := cronFields[i]
 		if f.name == "month" && field != "*" {
-			return fmt.Sprintf("schedule %q: the month is %s and must be *: no alert could tell for so long that a run is missing",
-				schedule, field)
+			return fmt.Sprintf("%q: the month is %s and must be *: no alert could tell for so long that a run is missing", schedule, field)
 		}
 		for part := range strings.SplitSeq(field, ",") {
 			m := cronPart.FindStringSubmatch(part)
@@ -44,7 +43,7 @@ func cronProblem(schedule string) string {
 					step < 1 || step > f.most || (m[4] != "" && (!ranged || m[2] == "~")) || (m[2] == "~" && part != field)
 			}
 			if wrong {
-				return fmt.Sprintf("schedule %q: %q is not a valid %s (%d to %d)", schedule, part, f.name, f.least, f.most)
+				return fmt.Sprintf("%q: %q is not a valid %s (%d to %d)", schedule, part, f.name, f.least, f.most)
 			}
 		}
 	}

@@ -3,7 +3,7 @@
 package manifest
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tailscale/hujson"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -48,18 +50,8 @@ type Entry struct {
 	// Of a worker:
 	Queue *Queue `json:"queue,omitempty"`
 
-	// Rule, if set, is all that the function does; its keys are the entry's own. It then has no package, and its roles and indexes
-	// follow from the rule.
+	// Rule, if set, is all that the function does. It then has no package, and its roles and indexes follow from the rule.
 	*rule.Rule
-	Run *Run `json:"run,omitempty"` // of an entry with a rule, as it is written; what is read has these keys in the entry itself
-}
-
-// Run is how the function of a rule runs.
-type Run struct {
-	TimeoutSeconds int     `json:"timeoutSeconds,omitempty"`
-	Memory         string  `json:"memory,omitempty"`
-	CPU            *string `json:"cpu,omitempty"`
-	RetryCount     *int    `json:"retryCount,omitempty"`
 }
 
 // Queue is how Cloud Tasks calls a worker.
@@ -113,81 +105,101 @@ func (e Entry) Uses() []config.Backend { return slices.Sorted(maps.Keys(e.Roles)
 
 // jobList is what functions/manifest.json may say.
 type jobList struct {
-	Functions []Entry `json:"functions"`
+	Functions []*hujson.Value `json:"functions"` // each an [Entry] with a package, or a [ruleEntry]
 }
 
 // ruleList is what a list of rules may say.
 type ruleList struct {
-	Schema  string      `json:"$schema"` // for editors
-	Rules   []ruleEntry `json:"rules" example:"{\"name\": \"cleanupDrafts\", …}"`
-	Enabled []string    `json:"enabled" example:"\"cleanupReports\""` // of manifest.json, the jobs that an application uses
+	Schema  string          `json:"$schema"`                                          // for editors
+	Rules   []*hujson.Value `json:"rules" example:"{\"name\": \"cleanupDrafts\", …}"` // each a [ruleEntry]
+	Enabled []string        `json:"enabled" example:"\"cleanupReports\""`             // of manifest.json, the jobs that an application uses
 }
 
-// ruleEntry is what an entry of a list of rules may say. [Entry] has these keys too, and what follows from them.
+// ruleEntry is what an entry with a rule may say. [Entry] has the same, and what follows from it.
 type ruleEntry struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Schedule    string `json:"schedule"`
 	TimeZone    string `json:"timeZone,omitempty"`
 	*rule.Rule
-	Run *Run `json:"run,omitempty" example:"{\"memory\": \"1Gi\"}"`
+	Run run `json:"run,omitzero" example:"{\"memory\": \"1Gi\"}"`
 }
 
-// list is what a list of either form says.
-type list struct {
-	Enabled   []string `json:"enabled"`
-	Functions []Entry  `json:"functions"`
-	Rules     []Entry  `json:"rules"`
+// run is how the function of a rule runs.
+type run struct {
+	TimeoutSeconds int    `json:"timeoutSeconds,omitempty"`
+	Memory         string `json:"memory,omitempty"`
+	CPU            string `json:"cpu,omitempty"`
+	RetryCount     int    `json:"retryCount,omitempty"`
+}
+
+// entry reads an entry: a rule, unless it is a job's that has a package.
+func (r *reader) entry(v *hujson.Value, at string, own bool) (e Entry) {
+	if !own && v.Find("/package") != nil {
+		e.Rule = new(rule.Rule)
+		r.value(v, at, reflect.ValueOf(&e).Elem(), expected{})
+		if reflect.ValueOf(*e.Rule).IsZero() {
+			e.Rule = nil
+		}
+		return e
+	}
+	said := ruleEntry{Description: "A declared rule", TimeZone: "UTC", Rule: new(rule.Rule),
+		Run: run{TimeoutSeconds: 540, Memory: "512Mi", CPU: "1", RetryCount: 3}}
+	r.value(v, at, reflect.ValueOf(&said).Elem(), expected{})
+	return Entry{
+		Name: said.Name, Description: said.Description, Trigger: Schedule, Schedule: said.Schedule, TimeZone: said.TimeZone,
+		Rule: said.Rule, TimeoutSeconds: said.Run.TimeoutSeconds, Memory: said.Run.Memory, CPU: said.Run.CPU,
+		RetryCount: said.Run.RetryCount,
+	}
 }
 
 // Enabled returns the names of the jobs of other lists that a list enables. The list has no problem.
 func Enabled(f File) ([]string, error) {
-	s, err := parsed(f)
+	root, err := f.root()
 	if err != nil {
 		return nil, err
 	}
-	var l struct {
-		Enabled []string `json:"enabled"`
-	}
-	err = json.Unmarshal(s.plain, &l)
-	return l.Enabled, err
+	var l ruleList
+	r := reader{File: f, offsets: map[string]int{}}
+	r.value(&root, "", reflect.ValueOf(&l).Elem(), expected{})
+	return l.Enabled, nil
 }
 
-// Parse reads functions/manifest.json and lists of rules strictly. The error names every problem, its line and the entry that has
-// it.
+// Parse reads functions/manifest.json and lists of rules strictly. The error tells every problem, its line and the entry that
+// has it.
 func Parse(manifest File, rules ...File) ([]Entry, error) {
-	p := parsing{taken: map[string]string{}}
-	p.read(manifest, jobs)
+	var p parsing
+	p.read(manifest, false)
 	return p.result(rules)
 }
 
 // ParseRules reads a list of rules alone, as [Parse] does.
 func ParseRules(rules File) ([]Entry, error) {
-	p := parsing{taken: map[string]string{}}
+	var p parsing
 	return p.result([]File{rules})
 }
 
-// A form is what a list may say.
-type form struct {
-	key string // of its entries
-	of  reflect.Type
+// parsing is what is known of the lists that were read so far.
+type parsing struct {
+	all      []Entry
+	from     []place // of each of all
+	problems []error
 }
 
-var (
-	jobs  = form{"functions", reflect.TypeFor[jobList]()}
-	rules = form{"rules", reflect.TypeFor[ruleList]()}
-)
-
-// sources are the keys that say what a rule goes through.
-var sources = []string{"collection", "collectionGroup", "objects", "accounts"}
+// place is where an entry is.
+type place struct {
+	*reader
+	at  string // e.g. rules[0]
+	own bool   // it is in a list of rules
+}
 
 // result reads lists of rules, and returns all entries.
 func (p *parsing) result(lists []File) ([]Entry, error) {
 	for _, f := range lists {
-		p.read(f, rules)
+		p.read(f, true)
 	}
 	if len(p.all) > 0 || len(p.problems) == 0 {
-		p.problems = append(p.problems, together(p.all)...)
+		p.together()
 	}
 	if len(p.problems) > 0 {
 		return nil, errors.Join(p.problems...)
@@ -195,53 +207,117 @@ func (p *parsing) result(lists []File) ([]Entry, error) {
 	return p.all, nil
 }
 
-// parsing is what is known of the lists that were read so far.
-type parsing struct {
-	all      []Entry
-	problems []error
-	taken    map[string]string // which entry has a name, in lower case
+// refuse adds a problem of the entry at an index, unless it follows from one that its text has.
+func (p *parsing) refuse(i int, key, format string, args ...any) {
+	from := p.from[i]
+	if at := strings.TrimSuffix(from.at+"."+key, "."); !from.hides(at) {
+		p.add(from.reader, from.offsetOf(at), at, fmt.Sprintf(format, args...))
+	}
 }
 
-// read reads a list of a form.
-func (p *parsing) read(f File, of form) {
-	s, err := parsed(f)
+// add adds a problem of the value at a path, with its line and the name of the entry that it lies in.
+func (p *parsing) add(r *reader, offset int, at, says string) {
+	parts := []string{at, says}
+	for i, from := range p.from {
+		if key, inside := strings.CutPrefix(at+".", from.at+"."); inside && from.reader == r {
+			parts = []string{strings.TrimSuffix(from.at+", "+p.all[i].Name, ", "), strings.TrimSuffix(key, "."), says}
+		}
+	}
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	p.problems = append(p.problems, fmt.Errorf("%s:%d: %s", r.Name, r.lineOf(offset), strings.Join(parts, ": ")))
+}
+
+// read reads a list: of rules, or functions/manifest.json.
+func (p *parsing) read(f File, own bool) {
+	root, err := f.root()
 	if err != nil {
 		p.problems = append(p.problems, fmt.Errorf("%s: %w", f.Name, err))
 		return
 	}
-	var l list
-	wrong := strictly(s, of, &l)
-	entries := slices.Concat(l.Functions, l.Rules) // of one form, one of them is empty
-	refuse := func(path, format string, args ...any) {
-		p.problems = append(p.problems, s.problem(path, fmt.Sprintf(format, args...)))
+	r := &reader{File: f, offsets: map[string]int{}}
+	var jobs jobList
+	var rules ruleList
+	key, of := "functions", reflect.ValueOf(&jobs).Elem()
+	if own {
+		key, of = "rules", reflect.ValueOf(&rules).Elem()
 	}
-	for _, problem := range wrong {
-		refuse(problem.at, "%s", problem.of(entries))
+	if at, says := noList(&root); own && says != "" {
+		p.add(r, cmp.Or(root.Find("/"+at), &root).StartOffset, at, says)
+		return
 	}
-	for i, name := range l.Enabled {
-		if !slices.ContainsFunc(p.all, func(e Entry) bool { return e.Name == name && e.Trigger == Schedule }) {
-			at := fmt.Sprintf("enabled[%d]", i)
-			refuse(at, "%s: %q is none of Firesweep's own jobs; a rule of this list is always enabled", at, name)
+	r.value(&root, "", of, expected{})
+	first := len(p.all)
+	for i, v := range slices.Concat(jobs.Functions, rules.Rules) { // of one list, one of them is empty
+		at := fmt.Sprintf("%s[%d]", key, i)
+		p.all, p.from = append(p.all, r.entry(v, at, own)), append(p.from, place{r, at, own})
+	}
+	for _, w := range r.wrong {
+		p.add(r, w.offset, w.at, w.says)
+	}
+	for i, name := range rules.Enabled {
+		p.enabled(r, fmt.Sprintf("enabled[%d]", i), name)
+	}
+	for i := first; i < len(p.all); i++ {
+		p.named(i)
+		for _, problem := range p.all[i].problems() {
+			p.refuse(i, problem.Key, "%s", problem.Says)
 		}
 	}
-	for i := range entries {
-		e, here := &entries[i], fmt.Sprintf("%s[%d]", of.key, i)
-		texts := e.problems()
-		if other, found := p.taken[strings.ToLower(e.Name)]; found && e.Name != "" {
-			texts = append(texts, fmt.Sprintf("name is taken by %s: choose another that differs in more than capital letters", other))
-		}
-		p.taken[strings.ToLower(e.Name)] = fmt.Sprintf("%s, %s of %s", here, e.Name, s.Name)
-		for _, text := range texts {
-			key, _, _ := strings.Cut(strings.SplitN(text, " ", 2)[0], ":")
-			follows := func(p problem) bool {
-				sourceless := key == "rule" && strings.HasPrefix(p.at, here+".") // perhaps what it goes through has a wrong type
-				misspelt := key == "rule" && slices.Contains(sources, strings.TrimPrefix(p.meant, here+"."))
-				return p.hides(here+"."+key) || misspelt || p.hidden && (p.at == here || sourceless)
-			}
-			if !slices.ContainsFunc(wrong, follows) {
-				refuse(here+"."+key, "%s, %s: %s", here, e.Name, text)
-			}
+}
+
+// enabled checks the name of a job that a list enables.
+func (p *parsing) enabled(r *reader, at, name string) {
+	var jobs []string
+	for i, e := range p.all {
+		if e.Trigger == Schedule && !p.from[i].own {
+			jobs = append(jobs, e.Name)
 		}
 	}
-	p.all = append(p.all, entries...)
+	instead := "they are " + strings.Join(jobs, ", ")
+	if like := alike(name, jobs); like != "" {
+		instead = fmt.Sprintf("is it %q?", like)
+	}
+	if slices.ContainsFunc(p.all, func(e Entry) bool { return e.Name == name }) {
+		instead = "leave it out, because your own rules are always enabled"
+	}
+	if !slices.Contains(jobs, name) {
+		p.add(r, r.offsetOf(at), at, fmt.Sprintf("%q is none of Firesweep's own jobs: %s", name, instead))
+	}
+}
+
+// named checks that no entry before one has its name.
+func (p *parsing) named(i int) {
+	name := p.all[i].Name
+	for n, other := range p.all[:i] {
+		if name == "" || !strings.EqualFold(name, other.Name) {
+			continue
+		}
+		by := "Firesweep's own job " + other.Name
+		if from := p.from[n]; from.own == p.from[i].own {
+			by = fmt.Sprintf("%s in line %d", from.at, from.lineOf(from.offsetOf(from.at+".name")))
+		}
+		p.refuse(i, "name", "%q is taken by %s: choose another that differs in more than capital letters", name, by)
+	}
+}
+
+// noList says what to write in place of what is no list of rules, and where that is: rules or one rule at the top, or another key
+// for the list. It says nothing of others.
+func noList(root *hujson.Value) (at, says string) {
+	if _, isList := root.Value.(*hujson.Array); isList {
+		return "", `it is a list: write { "rules": [ … ] } around your rules`
+	}
+	if root.Find("/rules") != nil {
+		return "", ""
+	}
+	for _, other := range []string{"functions", "cleanups", "collections"} {
+		if v := root.Find("/" + other); v != nil && wordOf(v) == words[reflect.Slice] {
+			return other, `the list of your rules is called "rules": write "rules": [ … ]`
+		}
+	}
+	for _, field := range fieldsOf(reflect.TypeFor[ruleEntry]()) {
+		if root.Find("/"+keyOf(field)) != nil {
+			return "", `this is a rule, and the file is a list of rules: write { "rules": [ { … } ] } around it`
+		}
+	}
+	return "", ""
 }

@@ -8,11 +8,11 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 var (
@@ -29,120 +29,127 @@ const (
 	maxRetries    = 5    // by Cloud Scheduler
 )
 
-// together returns the problems of the entries with each other.
-func together(entries []Entry) (problems []error) {
-	if len(entries) == 0 {
-		return []error{errors.New("no functions are listed")}
+// together checks the entries with each other, and sets what follows from others.
+func (p *parsing) together() {
+	if len(p.all) == 0 {
+		p.problems = append(p.problems, errors.New("no functions are listed"))
 	}
-	byName := map[string]Entry{}
-	for _, e := range entries {
-		byName[e.Name] = e
+	called := map[string]bool{}
+	for i := range p.all {
+		e := &p.all[i]
+		if called[e.Worker] = true; e.Rule != nil {
+			p.meets(i)
+		}
+		w := slices.IndexFunc(p.all, func(w Entry) bool { return w.Name == e.Worker && w.Trigger == Tasks && w.Package == e.Package })
+		if e.Worker != "" && w < 0 {
+			p.refuse(i, "worker", "%q is not listed as a worker of the same package", e.Worker)
+		}
 	}
-	problems = append(problems, marks(entries)...)
-	for i := range entries {
-		e := &entries[i]
-		for _, other := range entries {
-			if e.Rule == nil || other.Rule == nil || len(other.Unless) == 0 || !e.Meets(*other.Rule) {
-				continue
-			}
-			if other.OfDocuments() || other.Accounts != "" && len(other.Exceptions()) == 0 {
-				e.Others = append(e.Others, rule.Other{Entry: other.Name, Rule: *other.Rule})
-				continue
-			}
+	for i, e := range p.all {
+		if e.Trigger == Tasks && !called[e.Name] {
+			p.refuse(i, "", "no job hands tasks to it")
+		}
+	}
+}
+
+// meets checks an entry's rule with all other rules: a mark of warnings that another writes, too, would not tell who was warned of
+// what, and what another keeps is not deleted with something else.
+func (p *parsing) meets(i int) {
+	e := &p.all[i]
+	for n, other := range p.all {
+		if other.Rule == nil {
+			continue
+		}
+		if e.Warn != nil && i != n && other.writes(e.Warn.Field) && rule.Same(e.At(), other.At()) {
+			p.refuse(i, "warn.field", "%s writes %s in the same documents: give each rule a mark of its own", other.Name, e.Warn.Field)
+		}
+		switch {
+		case len(other.Unless) == 0 || !e.Meets(*other.Rule):
+		case other.OfDocuments() || other.Accounts != "" && len(other.Exceptions()) == 0:
+			e.Others = append(e.Others, rule.Other{Entry: other.Name, Rule: *other.Rule})
+		default:
 			what := "files"
 			if other.Accounts != "" {
 				what = "accounts"
 			}
-			problems = append(problems, fmt.Errorf("%s: with: %s keeps some of these %s by a condition of unless, which nobody asks of "+
-				"what is deleted together with something else: leave them out of with", e.Name, other.Name, what))
-		}
-		if e.Rule != nil {
-			e.deriveRoles()
+			p.refuse(i, "with", "%s keeps some of these %s by a condition of unless, which nobody asks of what is deleted together with "+
+				"something else: leave them out of with", other.Name, what)
 		}
 	}
-	called := map[string]bool{}
-	for _, e := range entries {
-		called[e.Worker] = true
-		if w := byName[e.Worker]; e.Worker != "" && (w.Trigger != Tasks || w.Package != e.Package) {
-			problems = append(problems, fmt.Errorf("%s: its worker %q is not listed as a worker of the same package", e.Name, e.Worker))
-		}
-	}
-	for _, e := range entries {
-		if e.Trigger == Tasks && !called[e.Name] {
-			problems = append(problems, fmt.Errorf("%s: no job hands tasks to it", e.Name))
-		}
-	}
-	return problems
+	e.deriveRoles()
+}
+
+// writes reports whether the entry's rule sets a field, or marks its warnings in it.
+func (e Entry) writes(field string) bool {
+	_, set := e.Set[field]
+	return set || e.Warn != nil && e.Warn.Field == field
 }
 
 // problems returns what is wrong with one entry. If the entry has a rule, it also sets what follows from the rule.
-func (e *Entry) problems() (problems []string) {
-	expect := func(ok bool, format string, args ...any) {
-		if !ok {
-			problems = append(problems, fmt.Sprintf(format, args...))
-		}
-	}
-	expect(namePattern.MatchString(e.Name), "name %q: write 6 to 30 letters and digits that begin with a small letter, such as "+
+func (e *Entry) problems() []criteria.Problem {
+	var p criteria.Problems
+	p.Expect(namePattern.MatchString(e.Name), "name", "%q: write 6 to 30 letters and digits that begin with a small letter, such as "+
 		"cleanupDrafts", e.Name)
-	for _, i := range e.Indexes { // what is wrong with those of a rule would follow from it
-		expect(indexProblem(i) == "", "index of %q: %s", i.CollectionGroup, indexProblem(i))
-	}
-	for _, o := range e.FieldOverrides {
-		expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil,
-			"a field override lacks collectionGroup, fieldPath or indexes")
-	}
-	switch {
-	case e.Rule == nil && e.Package == "":
-		problems = append(problems, (&rule.Rule{}).Problems()...)
-	case e.Rule == nil:
-		expect(packagePattern.MatchString(e.Package), "package %q is not a package name: use lower-case letters and digits", e.Package)
-	default:
-		expect(len(e.notDeclared()) == 0, "it has a rule, which decides these: leave out %s", strings.Join(e.notDeclared(), ", "))
-		expect(e.Trigger == Schedule, "it has a rule, so its trigger is %s", Schedule)
-		if wrong := e.Problems(); len(wrong) > 0 { // what follows from a wrong rule is nothing
-			problems = append(problems, wrong...)
-		} else {
-			e.derive()
-		}
-	}
-	expect(e.Description != "", "description is missing")
-	longest := maxTimeout
+	run, longest := "", maxTimeout
 	if e.Trigger == Schedule {
 		longest = maxJobTimeout
 	}
-	expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= longest, "timeoutSeconds is %d: it must be from %d to %d",
+	if e.Rule != nil && e.Package == "" {
+		run = "run."
+		if p.All = append(p.All, e.Problems()...); len(p.All) == 0 { // what follows from a wrong rule is nothing
+			e.derive()
+		}
+	} else {
+		e.ofPackage(&p)
+	}
+	p.Expect(e.Description != "", "description", "it is missing: write one line for people")
+	p.Expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= longest, run+"timeoutSeconds", "it is %d and must be from %d to %d",
 		e.TimeoutSeconds, minTimeout, longest)
-	expect(e.CPU == "" || e.CPU == "1", "cpu is %q: it must be 1 or left out", e.CPU)
-	expect(e.memoryProblem() == "", "%s", e.memoryProblem())
-	expect(slices.Contains(e.Uses(), config.Firestore) || e.Package == "", "roles has none on Firestore, which holds the lease")
-	expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks),
-		"worker and the roles on tasks go together: worker is %q, and the roles are on %v", e.Worker, e.Uses())
+	p.Expect(e.CPU == "" || e.CPU == "1", run+"cpu", `it is %q and must be "1" or ""`, e.CPU)
+	p.Expect(e.memoryProblem() == "", run+"memory", "%s", e.memoryProblem())
 	switch e.Trigger {
 	case Schedule:
-		expect(cronProblem(e.Schedule) == "", "%s", cronProblem(e.Schedule))
-		expect(slices.Contains(timeZones(), e.TimeZone), "timeZone %q is unknown: it must be a name such as Europe/Berlin or UTC",
+		p.Expect(cronProblem(e.Schedule) == "", "schedule", "%s", cronProblem(e.Schedule))
+		p.Expect(slices.Contains(timeZones(), e.TimeZone), "timeZone", "%q is unknown: write a name such as Europe/Berlin or UTC",
 			e.TimeZone)
-		expect(e.StopAfterSeconds >= 0 && e.StopAfterSeconds <= e.TimeoutSeconds/10*9,
-			"stopAfterSeconds is %d: it must be at most nine tenths of timeoutSeconds", e.StopAfterSeconds)
-		expect(e.RetryCount >= 0 && e.RetryCount <= maxRetries, "retryCount is %d: it must be from 0 to %d", e.RetryCount, maxRetries)
-		expect(e.Queue == nil, "queue is for workers, whose trigger is tasks: leave it out")
+		p.Expect(e.StopAfterSeconds >= 0 && e.StopAfterSeconds <= e.TimeoutSeconds/10*9, "stopAfterSeconds",
+			"it is %d and must be at most nine tenths of timeoutSeconds", e.StopAfterSeconds)
+		p.Expect(e.RetryCount >= 0 && e.RetryCount <= maxRetries, run+"retryCount", "it is %d and must be from 0 to %d", e.RetryCount,
+			maxRetries)
+		p.Expect(e.Queue == nil, "queue", "it is for workers, whose trigger is tasks: leave it out")
 	case Tasks:
 		q := e.Queue
-		expect(q != nil && q.MaxDispatchesPerSecond > 0 && q.MaxConcurrentDispatches >= 1 && q.MaxAttempts >= 1 &&
-			q.MinBackoffSeconds >= 1 && q.MaxBackoffSeconds >= q.MinBackoffSeconds, "queue is missing or invalid")
-		expect(e.Schedule == "" && e.TimeZone == "" && e.RetryCount == 0 && e.StopAfterSeconds == 0 && e.Worker == "",
+		p.Expect(q != nil && q.MaxDispatchesPerSecond > 0 && q.MaxConcurrentDispatches >= 1 && q.MaxAttempts >= 1 &&
+			q.MinBackoffSeconds >= 1 && q.MaxBackoffSeconds >= q.MinBackoffSeconds, "queue", "it is missing or invalid")
+		p.Expect(e.Schedule == "" && e.TimeZone == "" && e.RetryCount == 0 && e.StopAfterSeconds == 0 && e.Worker == "", "trigger",
 			"a worker has no schedule, timeZone, retryCount, stopAfterSeconds or worker: leave them out")
 	default:
-		expect(false, "trigger %q is neither %s nor %s", e.Trigger, Schedule, Tasks)
+		p.Add("trigger", "%q is neither %s nor %s", e.Trigger, Schedule, Tasks)
 	}
-	return problems
+	return p.All
+}
+
+// ofPackage checks what only an entry with a package has.
+func (e Entry) ofPackage(p *criteria.Problems) {
+	p.Expect(packagePattern.MatchString(e.Package) && e.Rule == nil, "package", "%q is not a package name, or has a rule beside it: "+
+		"use lower-case letters and digits", e.Package)
+	p.Expect(slices.Contains(e.Uses(), config.Firestore), "roles", "it has none on Firestore, which holds the lease")
+	p.Expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks), "worker", "it and the roles on tasks belong together: worker "+
+		"is %q, and the roles are on %v", e.Worker, e.Uses())
+	for n, i := range e.Indexes {
+		p.Expect(indexProblem(i) == "", fmt.Sprintf("indexes[%d]", n), "%s", indexProblem(i))
+	}
+	for n, o := range e.FieldOverrides {
+		p.Expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil, fmt.Sprintf("fieldOverrides[%d]", n),
+			"it lacks collectionGroup, fieldPath or indexes")
+	}
 }
 
 // memoryProblem returns what is wrong with the memory, "" if nothing. The bounds are Cloud Run's.
 func (e Entry) memoryProblem() string {
 	m := memoryPattern.FindStringSubmatch(e.Memory)
 	if m == nil {
-		return fmt.Sprintf("memory is %q: it must be a number and Mi or Gi, such as 512Mi or 1Gi", e.Memory)
+		return fmt.Sprintf("%q is not a number and Mi or Gi, such as 512Mi or 1Gi", e.Memory)
 	}
 	mebibytes, err := strconv.Atoi(m[1])
 	if m[2] == "Gi" {
@@ -150,10 +157,9 @@ func (e Entry) memoryProblem() string {
 	}
 	switch {
 	case err != nil || mebibytes < 128 || mebibytes > 32<<10:
-		return fmt.Sprintf("memory is %s: it must be from 128Mi to 32Gi", e.Memory)
+		return fmt.Sprintf("it is %s and must be from 128Mi to 32Gi", e.Memory)
 	case e.CPU != "" && (mebibytes < 512 || mebibytes > 4<<10):
-		return fmt.Sprintf(`memory is %s: with a whole CPU it must be from 512Mi to 4Gi; with "cpu": "", Google chooses the CPU`,
-			e.Memory)
+		return fmt.Sprintf(`it is %s: with a whole CPU it must be from 512Mi to 4Gi; with "cpu": "", Google chooses the CPU`, e.Memory)
 	}
 	return ""
 }

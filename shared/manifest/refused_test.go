@@ -23,62 +23,62 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 	}{
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `}`, nil},
 		{`{"name":"cleanupBannedUsers","schedule":"0 4 * * *",` + rule + `}`, []string{
-			"rules[0], cleanupBannedUsers: name is taken by functions[3], cleanupBannedUsers of manifest.json: choose another that differs in more than capital letters",
+			`rules[0], cleanupBannedUsers: name: "cleanupBannedUsers" is taken by Firesweep's own job cleanupBannedUsers: choose another that differs in more than capital letters`,
 		}},
 		{`{"name":"cleanupReports","schedule":"0 4 * * *",` + rule + `}`, []string{
-			"rules[0], cleanupReports: name is taken by functions[4], cleanupReports of manifest.json: choose another that differs in more than capital letters",
+			`rules[0], cleanupReports: name: "cleanupReports" is taken by Firesweep's own job cleanupReports: choose another that differs in more than capital letters`,
 		}},
 		{`{"name":"cleanupREPORTS","schedule":"0 4 * * *",` + rule + `}`, []string{
-			"rules[0], cleanupREPORTS: name is taken by functions[4], cleanupReports of manifest.json: choose another that differs in more than capital letters",
+			`rules[0], cleanupREPORTS: name: "cleanupREPORTS" is taken by Firesweep's own job cleanupReports: choose another that differs in more than capital letters`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `},{"name":"cleanupdrafts","schedule":"0 4 * * *",` + rule + `}`, []string{
-			"rules[1], cleanupdrafts: name is taken by rules[0], cleanupDrafts of rules.json: choose another that differs in more than capital letters",
+			`rules[1], cleanupdrafts: name: "cleanupdrafts" is taken by rules[0] in line 1: choose another that differs in more than capital letters`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","with":[{"objects":"d/{id}/**"}],` + rule + `},` + // neither can be asked of what follows
 			`{"name":"cleanupFiles","schedule":"0 4 * * *","objects":"d/**","gone":"nobody","age":{"days":9},"unless":[{"field":"name","endsWith":".keep"}]}`, []string{
-			"cleanupDrafts: with: cleanupFiles keeps some of these files by a condition of unless, which nobody asks of what is deleted together with something else: leave them out of with",
+			"rules[0], cleanupDrafts: with: cleanupFiles keeps some of these files by a condition of unless, which nobody asks of what is deleted together with something else: leave them out of with",
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","with":[{"account":"{id}"}],` + rule + `},` +
 			`{"name":"cleanupGuests","schedule":"0 4 * * *","accounts":"all","age":{"by":"lastActive","days":9},"unless":[{"field":"claims.admin","==":true}]}`, []string{
-			"cleanupDrafts: with: cleanupGuests keeps some of these accounts by a condition of unless, which nobody asks of what is deleted together with something else: leave them out of with",
+			"rules[0], cleanupDrafts: with: cleanupGuests keeps some of these accounts by a condition of unless, which nobody asks of what is deleted together with something else: leave them out of with",
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","with":[{"objects":"d/{id}/**"}],` + rule + `},` +
 			`{"name":"cleanupFiles","schedule":"0 4 * * *","objects":"e/**","gone":"nobody","age":{"days":9},"unless":[{"field":"name","endsWith":".keep"}]}`, nil},
 		{`{"name":"drafts-x","schedule":"0 4 * * *","collection":"drafts","where":[{"field":"a","is":"false"}],"age":{"field":"at","days":90}}`, []string{
-			`rules[0], drafts-x: name "drafts-x": write 6 to 30 letters and digits that begin with a small letter, such as cleanupDrafts`,
+			`rules[0], drafts-x: name: "drafts-x": write 6 to 30 letters and digits that begin with a small letter, such as cleanupDrafts`,
 			`rules[0], drafts-x: where[0].is: "false" is not one of: text, empty, not empty, set, not set, missing, not true`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","run":{"memory":"512MB","timeoutSeconds":3600,"retryCount":9},"timeZone":"Berlin",` + rule + `}`, []string{
-			`rules[0], cleanupDrafts: memory is "512MB": it must be a number and Mi or Gi, such as 512Mi or 1Gi`,
-			`rules[0], cleanupDrafts: timeZone "Berlin" is unknown: it must be a name such as Europe/Berlin or UTC`,
-			"rules[0], cleanupDrafts: timeoutSeconds is 3600: it must be from 60 to 1740",
-			"rules[0], cleanupDrafts: retryCount is 9: it must be from 0 to 5",
+			`rules[0], cleanupDrafts: run.memory: "512MB" is not a number and Mi or Gi, such as 512Mi or 1Gi`,
+			`rules[0], cleanupDrafts: timeZone: "Berlin" is unknown: write a name such as Europe/Berlin or UTC`,
+			"rules[0], cleanupDrafts: run.timeoutSeconds: it is 3600 and must be from 60 to 1740",
+			"rules[0], cleanupDrafts: run.retryCount: it is 9 and must be from 0 to 5",
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","run":{"memory":"256Mi"},` + rule + `}`, []string{
-			`rules[0], cleanupDrafts: memory is 256Mi: with a whole CPU it must be from 512Mi to 4Gi; with "cpu": "", Google chooses the CPU`,
+			`rules[0], cleanupDrafts: run.memory: it is 256Mi: with a whole CPU it must be from 512Mi to 4Gi; with "cpu": "", Google chooses the CPU`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","run":{"timeoutSeconds":59,"retryCount":-1},` + rule + `}`, []string{
-			"rules[0], cleanupDrafts: timeoutSeconds is 59: it must be from 60 to 1740",
-			"rules[0], cleanupDrafts: retryCount is -1: it must be from 0 to 5",
+			"rules[0], cleanupDrafts: run.timeoutSeconds: it is 59 and must be from 60 to 1740",
+			"rules[0], cleanupDrafts: run.retryCount: it is -1 and must be from 0 to 5",
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 1 1 *",` + rule + `}`, []string{
-			`rules[0], cleanupDrafts: schedule "0 4 1 1 *": the month is 1 and must be *: no alert could tell for so long that a run is missing`,
+			`rules[0], cleanupDrafts: schedule: "0 4 1 1 *": the month is 1 and must be *: no alert could tell for so long that a run is missing`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"every day 04:00",` + rule + `}`, []string{
-			`rules[0], cleanupDrafts: schedule "every day 04:00" is not unix-cron, such as "0 3 * * *"`,
+			`rules[0], cleanupDrafts: schedule: "every day 04:00" is not unix-cron, such as "0 3 * * *" for 03:00 each day`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"never",` + rule + `}`, []string{
-			`rules[0], cleanupDrafts: schedule "never" is not unix-cron, such as "0 3 * * *"`,
+			`rules[0], cleanupDrafts: schedule: "never" is not unix-cron, such as "0 3 * * *" for 03:00 each day`,
 		}},
 		{`{"name":"cleanupDrafts",` + rule + `}`, []string{
-			`rules[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
+			`rules[0], cleanupDrafts: schedule: it is missing: write unix-cron, such as "0 3 * * *" for 03:00 each day`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `,"where":[{"feild":"a","==":1}]}`, []string{
 			`rules[0], cleanupDrafts: where[0]: there is no key "feild": is it "field"?`,
 		}},
 		{`{"name":"cleanupDrafts"}`, []string{
-			"rules[0], cleanupDrafts: rule: what does it look at? Give exactly one of collection, collectionGroup, objects and accounts; the Realtime Database is out of reach: it needs a function of your own",
-			`rules[0], cleanupDrafts: schedule is missing: it is unix-cron, such as "0 3 * * *"`,
+			"rules[0], cleanupDrafts: what does it look at? Give exactly one of collection, collectionGroup, objects and accounts; the Realtime Database is out of reach: it needs a function of your own",
+			`rules[0], cleanupDrafts: schedule: it is missing: write unix-cron, such as "0 3 * * *" for 03:00 each day`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","memory":"1Gi","collection":"drafts","age":{"field":"at","hours":1},"days":90,"where":[{"field":"a","==":1,"limit":3}]}`, []string{
 			`rules[0], cleanupDrafts: there is no key "memory": it belongs into run`,

@@ -79,6 +79,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 	defs["relation"].Properties["within"] = &jsonschema.Schema{Ref: "#/$defs/age"}
 	scalar := []string{"string", "number", "boolean", "null"}
 	for _, of := range []string{"condition", "relation"} {
+		delete(defs[of].Properties, "ops")
 		defs[of].Properties["is"].Enum = anys(criteria.States())
 		for _, key := range operators {
 			defs[of].Properties[key] = &jsonschema.Schema{Types: scalar}

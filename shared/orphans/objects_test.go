@@ -113,7 +113,7 @@ func TestPlansOfBoundedBytes(t *testing.T) {
 	f.PutMany(t, n, func(i int) (string, map[string]string) {
 		return fmt.Sprintf("files/u/%04d%s.png", i, strings.Repeat("n", 900)), map[string]string{"is": "nobody's"}
 	})
-	list, err := f.Plan(t.Context(), engine.PlanOptions{})
+	list, err := f.Plan(t.Context(), engine.Options{})
 	if err != nil || list.Status != report.Partial || len(list.Plan) > most || len(list.Plan) < most/2 || len(list.Warnings) != 1 {
 		t.Errorf("the list is %s, %d long, with the warnings %q, %v", list.Status, len(list.Plan), list.Warnings, err)
 	}

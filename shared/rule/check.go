@@ -20,9 +20,8 @@ var (
 	objectPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\[\])?(\.[A-Za-z_][A-Za-z0-9_]*(\[\])?)*$`)
 )
 
-// Problems returns what is wrong with the rule. Each problem names the key and says what would be right. It also converts the
-// values of conditions to the types that Firestore has: whole numbers become int64.
-func (r *Rule) Problems() (problems []string) {
+// Problems returns what is wrong with the rule. Each problem names the key and says what would be right.
+func (r *Rule) Problems() []criteria.Problem {
 	c := checker{rule: r, kind: criteria.OfDocuments, Problems: criteria.Problems{Prefix: r.Remove}}
 	switch {
 	case r.Objects != "":
@@ -31,7 +30,7 @@ func (r *Rule) Problems() (problems []string) {
 		c.kind = criteria.OfAccounts
 	}
 	if criteria.Count(r.Collection != "", r.CollectionGroup != "", r.Objects != "", r.Accounts != "") != 1 {
-		c.Add("rule", "what does it look at? Give exactly one of collection, collectionGroup, objects and accounts; "+
+		c.Add("", "what does it look at? Give exactly one of collection, collectionGroup, objects and accounts; "+
 			"the Realtime Database is out of reach: it needs a function of your own")
 		return c.All
 	}
@@ -359,7 +358,6 @@ func (c *checker) set() {
 					field, hole)
 			}
 		}
-		r.Set[field] = criteria.Converted(r.Set[field])
 		for _, other := range sorted(r.Set) {
 			c.Expect(!strings.HasPrefix(other, field+"."), "set", "%s lies within %s, which is set as a whole", other, field)
 		}

@@ -197,7 +197,7 @@ func TestWhatIsRefused(t *testing.T) {
 		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":{"by":"{hash}"}}}`:                     `set: a: "{hash}" would need a secret`,
 		`{` + good + `,"where":[{"field":"a","==":true}],"gone":[{"document":"b/{a}"}]}`:                        "gone[0]: a is what where says",
 		`{` + good + `,"where":[{"field":"a","==":true}],"unless":[{"field":"h","==":true},{"account":"{a}"}]}`: "unless[1]: a is what where says",
-		`{` + good + `,"where":[{"field":"a","<":"2026-01-31"}]}`:                                               `where[0]["<"]: a time; use age`,
+		`{` + good + `,"where":[{"field":"a","<":"2026-01-31"}]}`:                                               `where[0]["<"]: "2026-01-31" is a time, and a condition compares no times: write "age"`,
 		`{` + good + `,"unless":[{"document":"users/{id}","where":[{"field":"a","==":1}]}]}`:                    "unless[0].where: it cannot be beside document: a document that its path names is there or not; give collection, field and where",
 
 		`{` + good + `,"unless":[{"collection":"holds","field":"draft","where":[{"field":"a","in":[1,2,3,4,5,6]},{"field":"b","in":[1,2,3,4,5,6]}]}]}`: "where of holds: 36 combinations of values",

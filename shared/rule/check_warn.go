@@ -36,7 +36,6 @@ func (c *checker) warn() {
 			"{%s} is no id: name what the rule's path binds, or a field", hole)
 	}
 	c.Expect(!Same(w.Create, r.At()), "warn.create", "it is the rule's own collection")
-	w.Data, _ = criteria.Converted(w.Data).(map[string]any)
 	for _, field := range sorted(w.Data) {
 		c.Expect(field != "" && !strings.HasPrefix(field, "__"), "warn.data", "%q is not a field's name", field)
 	}

@@ -10,7 +10,6 @@ package rule
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,19 +57,6 @@ type Ages []criteria.Age
 // Gone are relations all of which must be absent. None of them, but not nil, says that nothing is looked for.
 type Gone []Relation
 
-// MarshalJSON writes the word for no ages.
-func (a Ages) MarshalJSON() ([]byte, error) { return orWord("any", a) }
-
-// MarshalJSON writes the word for no relations.
-func (g Gone) MarshalJSON() ([]byte, error) { return orWord("nobody", g) }
-
-func orWord[S ~[]E, E any](word string, all S) ([]byte, error) {
-	if len(all) == 0 {
-		return json.Marshal(word)
-	}
-	return json.Marshal([]E(all))
-}
-
 // Relation is how something belongs to an item. Exactly one of the keys in [Relations] says what it is. In unless, it may also
 // be a condition on the item itself.
 type Relation struct {
@@ -90,7 +76,7 @@ type Relation struct {
 	Unless   []Relation           `json:"unless,omitempty" example:"{\"document\": \"legalHolds/{id}\"}" jsonschema:"in with: what keeps it, and with it the item to which it belongs"`
 
 	Is           string `json:"is,omitempty" jsonschema:"in unless: the state of the item's field"`
-	criteria.Ops `json:"-"`
+	criteria.Ops `json:"ops,omitempty"`
 
 	Key      string `json:"-"` // where the rule says it, e.g. unless[0]
 	Document string `json:"-"` // the path, which is the only one of Documents once a rule is checked
@@ -101,9 +87,6 @@ func (r Relation) Condition() criteria.Condition {
 	return criteria.Condition{Field: r.Field, Is: r.Is, Ops: r.Ops}
 }
 
-// Data is [criteria.Condition.Data] for conditions in unless.
-func (Relation) Data() []string { return criteria.Operators() }
-
 // each returns relations of one document each, where they were written with a list of documents. at is where they are written.
 func each(at string, all []Relation) (single []Relation) {
 	if all != nil {
@@ -112,30 +95,15 @@ func each(at string, all []Relation) (single []Relation) {
 	for n, one := range all {
 		one.Key = fmt.Sprintf("%s[%d]", at, n)
 		one.With, one.Unless = each(one.Key+".with", one.With), each(one.Key+".unless", one.Unless)
-		paths := one.Documents
-		if one.Documents = nil; len(paths) == 0 {
+		if len(one.Documents) == 0 {
 			single = append(single, one)
 		}
-		for _, one.Document = range paths {
+		for _, path := range one.Documents {
+			one.Document, one.Documents = path, []string{path}
 			single = append(single, one)
 		}
 	}
 	return single
-}
-
-// UnmarshalJSON reads a relation.
-func (r *Relation) UnmarshalJSON(text []byte) error {
-	type plain Relation
-	return criteria.ReadOps(text, (*plain)(r), &r.Ops)
-}
-
-// MarshalJSON writes a relation.
-func (r Relation) MarshalJSON() ([]byte, error) {
-	type plain Relation
-	if r.Document != "" {
-		r.Documents = []string{r.Document}
-	}
-	return criteria.WriteOps(plain(r), r.Ops)
 }
 
 // Values of [Rule.Set] that stand for something else.

@@ -2,7 +2,6 @@
 package sampletest
 
 import (
-	"context"
 	"testing"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
@@ -20,14 +19,4 @@ func Open(t testing.TB, p *backendstest.Project) *sampledata.Project {
 	return &sampledata.Project{
 		Firestore: p.Firestore(t), Bucket: p.Storage(t).Bucket(p.Bucket), Auth: p.Auth(t), Importer: client.Importer(),
 	}
-}
-
-// Names returns all that a project holds, by the names that the log uses.
-func Names(t testing.TB, project *sampledata.Project, bucket string) map[string]any {
-	t.Helper()
-	state, err := project.Read(context.WithoutCancel(t.Context()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return state.Names(bucket)
 }

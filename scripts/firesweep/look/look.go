@@ -35,10 +35,11 @@ const (
 
 // Project is what is looked at.
 type Project struct {
-	Documents *documents.Client
-	Bucket    *objects.Client  // nil: its files are not looked at
-	Accounts  *accounts.Reader // nil: they are not looked at
-	Reads     int              // at most
+	DB        documents.Reader
+	Firestore *firestore.Client // of the same database, for the names of documents that do not exist
+	Bucket    *objects.Client   // nil: its files are not looked at
+	Accounts  *accounts.Reader  // nil: they are not looked at
+	Reads     int               // at most
 	Now       time.Time
 	Rules     functions.List // those that there are already
 }
@@ -68,7 +69,6 @@ type place struct {
 
 type looker struct {
 	Project
-	db      documents.Reader
 	meter   usage.Meter
 	listed  int      // reads that the meter does not count, of names of collections and documents
 	top     []*place // the collections that are not below a document
@@ -78,8 +78,7 @@ type looker struct {
 
 // Look looks at a project. What may not be read of files and of accounts is among what is unseen.
 func Look(ctx context.Context, p Project) (*Findings, error) {
-	found := Findings{Looked: []string{}, Unseen: []string{}, Proposals: []Proposal{}}
-	l := &looker{Project: p, db: p.Documents.Reader(), found: found}
+	l := &looker{Project: p, found: Findings{Looked: []string{}, Unseen: []string{}, Proposals: []Proposal{}}}
 	ctx = usage.NewContext(ctx, &l.meter)
 	names, err := l.namesBelow(ctx, documents.Ref{})
 	if err != nil {
@@ -148,7 +147,7 @@ func (c *place) hole() string {
 
 // namesBelow lists the collections below a document, or at the top.
 func (l *looker) namesBelow(ctx context.Context, d documents.Ref) ([]string, error) {
-	all, err := l.db.Collections(ctx, d)
+	all, err := l.DB.Collections(ctx, d)
 	l.listed += max(1, len(all))
 	return all, err
 }
@@ -162,7 +161,7 @@ func (l *looker) collection(ctx context.Context, name string) error {
 	c := &place{path: name}
 	l.top = append(l.top, c)
 	var page []*firestore.DocumentRef
-	more, err := iterator.NewPager(l.Documents.Firestore().Collection(name).DocumentRefs(ctx), sample, "").NextPage(&page)
+	more, err := iterator.NewPager(l.Firestore.Collection(name).DocumentRefs(ctx), sample, "").NextPage(&page)
 	if err != nil {
 		return fmt.Errorf("list the names of %s: %w", name, err)
 	}
@@ -171,7 +170,7 @@ func (l *looker) collection(ctx context.Context, name string) error {
 	for i, ref := range page {
 		paths[i] = name + "/" + ref.ID
 	}
-	there, err := l.db.GetAll(ctx, paths)
+	there, err := l.DB.GetAll(ctx, paths)
 	if err != nil {
 		return err
 	}
@@ -208,7 +207,7 @@ func (l *looker) below(ctx context.Context, c *place, id string) error {
 			i, c.below = len(c.below), append(c.below, &place{path: path, above: c})
 		}
 		var found []documents.Document
-		found, err = l.db.First(ctx, documents.Query{Collection: c.path + "/" + id + "/" + name}, "", below)
+		found, err = l.DB.First(ctx, documents.Query{Collection: c.path + "/" + id + "/" + name}, "", below)
 		c.below[i].docs = append(c.below[i].docs, found...)
 	}
 	return err

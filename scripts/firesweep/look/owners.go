@@ -183,5 +183,5 @@ func (l *looker) gone(ctx context.Context, in *place, ids []string) ([]string, e
 	case !l.affords(len(ids)+len(ids)/30+1, "some of the documents to which files may belong"):
 		return ids, nil
 	}
-	return l.db.Missing(ctx, in.path, ids)
+	return l.DB.Missing(ctx, in.path, ids)
 }

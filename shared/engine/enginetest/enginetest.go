@@ -1,7 +1,6 @@
 // Package enginetest runs a function in a test: on a project of its own on the local backends, with the test's clock. It
 // records every request to Firestore and every log line. When the test ends, it checks what production needs and the emulator
-// does not enforce: that an index of the functions' lists covers each query, and that each request names its database in its
-// header.
+// does not enforce: that an index of the functions' lists covers each query, and that none is beyond Firestore's limits.
 package enginetest
 
 import (
@@ -114,6 +113,39 @@ func (f *Function) Serve(t testing.TB) string {
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// OnStorage returns what disturbs requests to Cloud Storage, for [engine.Hooks] and those of an undo.
+func OnStorage(disturb func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error)) (
+	around func(http.RoundTripper) http.RoundTripper,
+) {
+	return func(base http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			return disturb(r, func() (*http.Response, error) { return base.RoundTrip(r) })
+		})
+	}
+}
+
+// StorageRefuses returns an answer of Cloud Storage without anything but a status.
+func StorageRefuses(r *http.Request, status int) *http.Response {
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Request: r, Header: http.Header{}, Body: http.NoBody}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// PutOf uploads objects whose metadata names a post; with the id "", they have none.
+func (f *Function) PutOf(t testing.TB, postID string, names ...string) {
+	t.Helper()
+	var metadata map[string]string
+	if postID != "" {
+		metadata = map[string]string{"postId": postID}
+	}
+	for _, name := range names {
+		f.Put(t, name, metadata, []byte("x"))
+	}
 }
 
 // LogLines returns the lines logged so far, parsed.

@@ -15,14 +15,14 @@ var byUndo = Hold{At: midnight, By: "ann", Why: "it came back", RunID: first}
 // TestHeld: no run begins, an undo does, and what is done twice comes to the same.
 func TestHeld(t *testing.T) {
 	s := State{Checkpoint: "m"}.Hold(byUndo)
-	a := ask(second, midnight)
+	a := candidate(second, midnight)
 	a.Begun.Job = "job"
 	var held *HeldError
 	if _, err := s.Acquire(a); !errors.As(err, &held) || held.Hold != byUndo ||
 		err.Error() != `held since 2026-01-10T00:00:00Z by "ann", because "it came back": the job does nothing until firesweep resume ` {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.Acquire(Ask{Who: "undo-" + first, Now: midnight, For: UndoLease}); err != nil {
+	if _, err := s.Acquire(Candidate{Who: "undo-" + first, Now: midnight, For: UndoLease}); err != nil {
 		t.Errorf("an undo: %v", err)
 	}
 	byHand := Hold{At: midnight, By: "ben", Why: "not now"}

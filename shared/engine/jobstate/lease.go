@@ -8,8 +8,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// Ask is who wants the lease: a run that begins, or an undo.
-type Ask struct {
+// Candidate is who wants the lease: a run that begins, or an undo.
+type Candidate struct {
 	Who     string
 	Begun   *report.Report // what the report of a run begins with; nil of an undo
 	Retry   bool           // Cloud Scheduler may call again for a time for which a run has ended
@@ -53,29 +53,29 @@ func (e *LostError) Error() string {
 
 // Acquire has somebody hold the lease. The error is a [*HeldError], [*LeasedError], [*TooLongError] or
 // [*EndedError].
-func (s State) Acquire(a Ask) (State, error) {
-	if s.Holder == a.Who { // an earlier attempt took effect and its answer was lost
-		s.Until = a.Now.Add(a.For)
+func (s State) Acquire(c Candidate) (State, error) {
+	if s.Holder == c.Who { // an earlier attempt took effect and its answer was lost
+		s.Until = c.Now.Add(c.For)
 		return s, nil
 	}
-	if s.Held != nil && a.Begun != nil {
+	if s.Held != nil && c.Begun != nil {
 		return s, &HeldError{*s.Held}
 	}
-	if s.Leased(a.Now) != "" {
-		if err := s.TooLong(a.Now, a.Longest); a.Longest > 0 && err != nil {
+	if s.Leased(c.Now) != "" {
+		if err := s.TooLong(c.Now, c.Longest); c.Longest > 0 && err != nil {
 			return s, err
 		}
 		return s, &LeasedError{s.Holder, s.Until}
 	}
 	last := s.Last
-	if a.Retry && last != nil && last.Now.Equal(a.Begun.Now) && (last.Stopped || last.Status == report.Aborted) {
+	if c.Retry && last != nil && last.Now.Equal(c.Begun.Now) && (last.Stopped || last.Status == report.Aborted) {
 		return s, &EndedError{last}
 	}
 	s.Checkpoint = s.Begins()
-	if a.Begun == nil { // what an undo brings back may lie before the checkpoint, and nobody is there to stop
+	if c.Begun == nil { // what an undo brings back may lie before the checkpoint, and nobody is there to stop
 		s.Checkpoint, s.Stop = "", nil
 	}
-	s.Holder, s.Until, s.Begun, s.Rewound = a.Who, a.Now.Add(a.For), a.Begun, false
+	s.Holder, s.Until, s.Begun, s.Rewound = c.Who, c.Now.Add(c.For), c.Begun, false
 	return s, nil
 }
 

@@ -161,7 +161,7 @@ func (w *world) step(a *actor, lost bool) bool {
 }
 
 func (w *world) acquire(a *actor, now time.Time, next func(string) bool) bool {
-	ask := Ask{Who: a.id, Now: now, For: timeout + Margin, Longest: timeout + Margin}
+	ask := Candidate{Who: a.id, Now: now, For: timeout + Margin, Longest: timeout + Margin}
 	if a.undo {
 		ask.For, ask.Longest = UndoLease, 0
 	} else {

@@ -24,15 +24,15 @@ const (
 // ends is when the lease of a run that began at midnight ends.
 var ends = midnight.Add(timeout + Margin)
 
-// ask is that of a run that begins at a time.
-func ask(who string, now time.Time) Ask {
-	return Ask{Who: who, Begun: &report.Report{RunID: who, Job: "job", Now: now, StartedAt: now}, Now: now,
+// candidate is a run that begins at a time.
+func candidate(who string, now time.Time) Candidate {
+	return Candidate{Who: who, Begun: &report.Report{RunID: who, Job: "job", Now: now, StartedAt: now}, Now: now,
 		For: timeout + Margin, Longest: timeout + Margin}
 }
 
-func acquired(t *testing.T, s State, a Ask) State {
+func acquired(t *testing.T, s State, c Candidate) State {
 	t.Helper()
-	s, err := s.Acquire(a)
+	s, err := s.Acquire(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,12 +56,12 @@ func want[T comparable](t *testing.T, what string, want, got T) {
 }
 
 func TestLease(t *testing.T) {
-	s := acquired(t, State{Checkpoint: "m"}, ask(first, midnight))
+	s := acquired(t, State{Checkpoint: "m"}, candidate(first, midnight))
 	want(t, "holder", first, s.Leased(ends.Add(-time.Microsecond)))
 	want(t, "the run", first, s.Run())
 	want(t, "begins at", "m", s.Begins())
 	for now, free := range map[time.Time]bool{midnight: false, ends.Add(-time.Microsecond): false, ends: true} {
-		after, err := s.Acquire(ask(second, now))
+		after, err := s.Acquire(candidate(second, now))
 		var leased *LeasedError
 		if free != (err == nil) || !free && (!errors.As(err, &leased) || leased.Holder != first || !leased.Until.Equal(ends)) {
 			t.Errorf("at %s: %v", now, err)
@@ -71,7 +71,7 @@ func TestLease(t *testing.T) {
 			want(t, "begins where the dead run began", "m", after.Begins())
 		}
 	}
-	again := acquired(t, s, ask(first, midnight.Add(time.Second)))
+	again := acquired(t, s, candidate(first, midnight.Add(time.Second)))
 	want(t, "an answer that was lost: until", ends.Add(time.Second), again.Until)
 
 	var lost *LostError
@@ -80,33 +80,33 @@ func TestLease(t *testing.T) {
 	}
 	s = released(t, s, report.Report{RunID: first, Status: report.Partial}, "n")
 	want(t, "after it", "", s.Leased(midnight))
-	want(t, "the next begins at", "n", acquired(t, s, ask(second, midnight)).Begins())
+	want(t, "the next begins at", "n", acquired(t, s, candidate(second, midnight)).Begins())
 	want(t, "the last report", first, s.Last.RunID)
 }
 
 // TestReleaseThatWasAnswered: its answer was lost, so it is made again, perhaps after somebody else has begun.
 func TestReleaseThatWasAnswered(t *testing.T) {
 	r := report.Report{RunID: first}
-	once := released(t, acquired(t, State{}, ask(first, midnight)), r, "m")
+	once := released(t, acquired(t, State{}, candidate(first, midnight)), r, "m")
 	twice := released(t, once, r, "m")
 	want(t, "runs of the month", 1, twice.Month.Runs)
-	next := acquired(t, once, ask(second, midnight.Add(night)))
+	next := acquired(t, once, candidate(second, midnight.Add(night)))
 	want(t, "the next one's lease", second, released(t, next, r, "m").Leased(midnight.Add(night)))
 }
 
 func TestUndo(t *testing.T) {
-	s := released(t, acquired(t, State{}, ask(first, midnight)), report.Report{RunID: first, Status: report.Partial}, "m")
+	s := released(t, acquired(t, State{}, candidate(first, midnight)), report.Report{RunID: first, Status: report.Partial}, "m")
 	s.Stop = "x"
-	undo := acquired(t, s, Ask{Who: "undo-" + first, Now: midnight, For: UndoLease})
+	undo := acquired(t, s, Candidate{Who: "undo-" + first, Now: midnight, For: UndoLease})
 	want(t, "leased", "undo-"+first, undo.Leased(midnight))
 	want(t, "a run", "", undo.Run())
 	want(t, "told to stop", nil, undo.Stop)
-	if _, err := undo.Acquire(ask(second, midnight)); err == nil {
+	if _, err := undo.Acquire(candidate(second, midnight)); err == nil {
 		t.Error("a run begins beside an undo")
 	}
 	want(t, "after it", "", undo.Free("undo-"+first).Leased(midnight))
 	want(t, "given back by another", "undo-"+first, undo.Free("undo-x").Leased(midnight))
-	want(t, "the next run begins at", "", acquired(t, undo.Free("undo-"+first), ask(second, midnight)).Begins())
+	want(t, "the next run begins at", "", acquired(t, undo.Free("undo-"+first), candidate(second, midnight)).Begins())
 
 	end := midnight.Add(UndoLease)
 	renewed, err := undo.Renew("undo-"+first, end.Add(-time.Microsecond), UndoLease)
@@ -126,24 +126,13 @@ func TestUndo(t *testing.T) {
 func TestRewind(t *testing.T) {
 	s := State{Checkpoint: "m"}.Rewind()
 	want(t, "begins at", "", s.Begins())
-	s = acquired(t, s, ask(first, midnight))
+	s = acquired(t, s, candidate(first, midnight))
 	want(t, "begins at", "", s.Begins())
 	s = released(t, s.Rewind(), report.Report{RunID: first}, "n")
-	s = acquired(t, s, ask(second, midnight))
+	s = acquired(t, s, candidate(second, midnight))
 	want(t, "after the run that was under way", "", s.Begins())
 	s = released(t, s, report.Report{RunID: second}, "o")
-	want(t, "after that", "o", acquired(t, s, ask(third, midnight)).Begins())
-}
-
-func TestStop(t *testing.T) {
-	s := acquired(t, State{}, ask(first, midnight))
-	want(t, "told", false, s.IsStopping())
-	for mark, told := range map[any]bool{first: true, second: false, 7: false, "": false} {
-		s.Stop = mark
-		want(t, "told", told, s.IsStopping())
-	}
-	want(t, "after its end", nil, released(t, s, report.Report{RunID: first}, "").Stop)
-	want(t, "nobody", false, State{Stop: ""}.IsStopping())
+	want(t, "after that", "o", acquired(t, s, candidate(third, midnight)).Begins())
 }
 
 // TestRetries of a run that was aborted or stopped are not planned.
@@ -162,7 +151,7 @@ func TestRetries(t *testing.T) {
 		{report.Report{Status: report.Aborted}, midnight, false, false},
 	} {
 		tt.last.RunID, tt.last.Now = first, midnight
-		a := ask(second, tt.now)
+		a := candidate(second, tt.now)
 		a.Retry = tt.retry
 		_, err := State{Last: &tt.last}.Acquire(a)
 		var ended *EndedError
@@ -174,7 +163,7 @@ func TestRetries(t *testing.T) {
 
 // TestKilled: what is no lease of a run that is over is none of a killed run.
 func TestKilled(t *testing.T) {
-	s := acquired(t, State{}, ask(first, midnight))
+	s := acquired(t, State{}, candidate(first, midnight))
 	for _, now := range []time.Time{midnight, ends.Add(-time.Microsecond)} {
 		if got := s.Killed(now); got != nil {
 			t.Errorf("at %s: %+v", now, got)
@@ -187,7 +176,7 @@ func TestKilled(t *testing.T) {
 	want(t, "its failure", true, strings.Contains(got.Failures[0].Error, "it was killed"))
 	want(t, "partial in a row", 0, got.PartialRuns)
 	ended := released(t, s, report.Report{RunID: first}, "")
-	undo := acquired(t, ended, Ask{Who: "undo-x", Now: midnight, For: UndoLease})
+	undo := acquired(t, ended, Candidate{Who: "undo-x", Now: midnight, For: UndoLease})
 	for what, state := range map[string]State{"nobody": {}, "ended": ended, "an undo": undo} {
 		if got := state.Killed(ends); got != nil {
 			t.Errorf("%s: %+v", what, got)
@@ -198,12 +187,12 @@ func TestKilled(t *testing.T) {
 func TestTooLong(t *testing.T) {
 	s := State{Holder: "job-x", Until: midnight.Add(7 * time.Minute)}
 	var long *TooLongError
-	a := ask(second, midnight)
-	if _, err := s.Acquire(a); errors.As(err, &long) || err == nil {
+	c := candidate(second, midnight)
+	if _, err := s.Acquire(c); errors.As(err, &long) || err == nil {
 		t.Errorf("%v", err)
 	}
 	s.Until = s.Until.Add(time.Microsecond)
-	if _, err := s.Acquire(a); !errors.As(err, &long) {
+	if _, err := s.Acquire(c); !errors.As(err, &long) {
 		t.Errorf("%v, want that it is too long", err)
 	}
 	if err := s.TooLong(midnight, 6*time.Minute); !errors.As(err, &long) {
@@ -212,8 +201,8 @@ func TestTooLong(t *testing.T) {
 	if err := s.TooLong(midnight.Add(time.Microsecond), 6*time.Minute); err != nil {
 		t.Error(err)
 	}
-	a.Longest = 0
-	if _, err := s.Acquire(a); errors.As(err, &long) || err == nil {
+	c.Longest = 0
+	if _, err := s.Acquire(c); errors.As(err, &long) || err == nil {
 		t.Errorf("%v, where nobody knows how long a lease may be", err)
 	}
 }

@@ -24,7 +24,7 @@ func (r *Report) Stop(limits []*cleanup.LimitError) {
 	r.Status = Aborted
 	failures := make([]Failure, len(limits))
 	for i, e := range limits {
-		failures[i] = Failure{Target: r.Job, Action: CheckLimits, Error: Clip(r.limited(*e), maxLimitText), Limit: e}
+		failures[i] = Failure{Target: r.Job, Action: CheckLimits, Error: Clip(harmless.Text(r.limited(*e)), maxLimitText), Limit: e}
 	}
 	r.Failures = append(failures, r.Failures...)
 }
@@ -34,43 +34,44 @@ func Forced(limit string) bool {
 	return limit == MaxActions || limit == MaxDuePercent || limit == RulesPercent
 }
 
-// MostIn says in which folder most of what is due lies, if in one.
-func MostIn(e cleanup.LimitError) string {
-	if e.Folder == "" {
-		return ""
+// Limited says, by which figures, that a limit was tripped; what to do about it, only where a document is missing.
+func Limited(e cleanup.LimitError, database string) string {
+	of, in := e.Collection, ""
+	if e.Folder != "" { // most of what is due lies there
+		in = fmt.Sprintf(", %d of them in %s", e.InFolder, e.Folder)
 	}
-	return fmt.Sprintf(", %d of them in %s", e.InFolder, harmless.Text(e.Folder))
+	switch {
+	case e.Limit == MaxActions:
+		return fmt.Sprintf("the plan has more than %d actions", e.Most)
+	case Forced(e.Limit):
+		return fmt.Sprintf("%d of %d %s are due (%.1f %%%s), but at most %d %% may be", e.Due, e.Looked, of,
+			100*float64(e.Due)/float64(max(1, e.Looked)), in, e.Most)
+	case e.Field != "":
+		return fmt.Sprintf("no document of %s has %s, by which the rule looks there, so nothing is kept because of it: most likely "+
+			"the application calls the field something else", of, e.Field)
+	case e.Limit == EmptyCollection:
+		return fmt.Sprintf("%s holds no document at all, yet ids refer to documents in it: make sure that database %s is the right "+
+			"one (FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them under that name. If it is rightly empty, put a "+
+			"document into it", of, database)
+	}
+	return e.Why
 }
 
-// limited says which limit stopped what, by which figures, and what to do.
+// limited says which limit stopped what, by which figures, and what to do about a function that is deployed.
 func (r *Report) limited(e cleanup.LimitError) string {
-	text := e.Limit + ": "
+	text := e.Limit + ": " + Limited(e, r.Database)
 	if e.Pass != "" {
 		text = "pass " + e.Pass + ": " + text
 	}
-	of, look := harmless.Text(e.Collection), fmt.Sprintf(`look at the plan with {"dryRun":true,"force":true} (firesweep plan %s --force), then `, r.Job)
-	leaveOut := ""
-	if e.Pass != "" {
-		leaveOut = ", or leave the pass out with ORPHANS (Terraform: orphans)"
-	}
-	const orForce = ` or run once with {"force":true}`
+	raise := map[string]string{
+		MaxActions: "(Terraform: safety_limits.max_actions)", MaxDuePercent: "(Terraform: safety_limits.max_due_percent)", RulesPercent: "in the rule",
+	}[e.Limit]
 	switch {
-	case e.Limit == MaxActions:
-		return fmt.Sprintf("%sthe plan has more than %d actions: %sraise it (Terraform: safety_limits.max_actions)%s", text, e.Most, look, orForce)
-	case Forced(e.Limit):
-		raise := "raise it (Terraform: safety_limits.max_due_percent)"
-		if e.Limit == RulesPercent {
-			raise = "raise it in the rule"
-		}
-		return fmt.Sprintf("%s%d of %d %s are due (%.1f %%%s), but at most %d %% may be: %s%s%s", text, e.Due, e.Looked, of,
-			100*float64(e.Due)/float64(max(1, e.Looked)), MostIn(e), e.Most, look, raise, orForce)
-	case e.Field != "":
-		return fmt.Sprintf("%sno document of %s has %s, by which the rule looks there, so nothing is kept because of it: most likely "+
-			"the application calls the field something else", text, of, harmless.Text(e.Field))
-	case e.Limit == EmptyCollection:
-		return fmt.Sprintf("%s%s holds no document at all, yet ids refer to documents in it: make sure that database %s is the right "+
-			"one (FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them under that name. If it is rightly empty, put a "+
-			"document into it%s", text, of, r.Database, leaveOut)
+	case raise != "":
+		return fmt.Sprintf(`%s: look at the plan with {"dryRun":true,"force":true} (firesweep plan %s --force), then raise it %s `+
+			`or run once with {"force":true}`, text, r.Job, raise)
+	case e.Limit == EmptyCollection && e.Field == "" && e.Pass != "":
+		return text + ", or leave the pass out with ORPHANS (Terraform: orphans)"
 	}
-	return text + e.Why
+	return text
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -197,7 +198,7 @@ func (r *Report) Fail(target, action string, err error) {
 		r.Truncated = true
 		return
 	}
-	f := Failure{Target: target, Action: action, Error: Clip(err.Error(), maxErrorText), Code: CodeOf(err)}
+	f := Failure{Target: target, Action: action, Error: Clip(harmless.Text(err.Error()), maxErrorText), Code: CodeOf(err)}
 	r.Failures = append(r.Failures, f)
 }
 

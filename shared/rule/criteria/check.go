@@ -25,15 +25,24 @@ var Name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)
 
 var datePattern = regexp.MustCompile(`^\d{4}-\d\d-\d\d`)
 
-// Problems are what is wrong, each with its key and what would be right.
+// Problem is what is wrong with the value of a key, and what would be right.
+type Problem struct {
+	Key  string // e.g. where[0].field; empty: all of it
+	Says string
+}
+
+// String returns the problem as a line.
+func (p Problem) String() string { return strings.TrimPrefix(p.Key+": "+p.Says, ": ") }
+
+// Problems are what is wrong.
 type Problems struct {
-	All    []string
+	All    []Problem
 	Prefix string // what fields of entries begin with: tokens[] or tokens.*
 }
 
 // Add adds a problem.
 func (p *Problems) Add(key, format string, args ...any) {
-	p.All = append(p.All, key+": "+fmt.Sprintf(format, args...))
+	p.All = append(p.All, Problem{key, fmt.Sprintf(format, args...)})
 }
 
 // Expect adds a problem unless all is well.
@@ -137,14 +146,15 @@ func (p *Problems) Condition(at string, w *Condition, kind string, bound []strin
 		return
 	}
 	for _, o := range w.operators() {
-		w.Ops[o.key] = p.value(fmt.Sprintf("%s[%q]", at, o.key), o, w.Ops[o.key])
+		p.value(fmt.Sprintf("%s[%q]", at, o.key), o, w.Ops[o.key])
 	}
 }
 
-// value checks an operator's value and returns it in the types that Firestore has.
-func (p *Problems) value(key string, o operator, value any) any {
+// value checks an operator's value.
+func (p *Problems) value(key string, o operator, value any) {
 	all, isList := value.([]any)
 	text, isText := value.(string)
+	_, isNumber := number(value)
 	switch {
 	case o.list && !isList:
 		p.Add(key, "it must be a list")
@@ -152,39 +162,30 @@ func (p *Problems) value(key string, o operator, value any) any {
 		p.Expect(len(all) > 0, key, "give at least one value")
 		p.Expect(len(all) <= MaxAlternatives, key, "%d values; Firestore allows %d", len(all), MaxAlternatives)
 		for n := range all {
-			all[n] = p.scalar(fmt.Sprintf("%s[%d]", key, n), all[n])
+			p.scalar(fmt.Sprintf("%s[%d]", key, n), all[n])
 			p.Expect(!slices.Contains(all[:n], all[n]), key, "%v is listed twice", all[n])
 		}
 	case value == nil && (o.key == "==" || o.key == "!="):
 	case o.texts:
 		p.Expect(isText && text != "", key, "it must be a string that is not empty")
-		return p.scalar(key, value)
+		p.scalar(key, value)
 	case o.orders && isText && datePattern.MatchString(text):
-		p.Add(key, "a time; use age")
+		p.Add(key, `%q is a time, and a condition compares no times: write "age": {"field": …, "days": …} for what is older`, text)
 	default:
-		value = p.scalar(key, value)
-		_, isNumber := number(value)
-		_, isText = value.(string)
+		p.scalar(key, value)
 		p.Expect(!o.orders || isNumber || isText || value == nil, key, "it must be a string or a number")
 	}
-	return value
 }
 
-// scalar checks a value and returns it in the type that Firestore has.
-func (p *Problems) scalar(key string, value any) any {
+// scalar checks a value.
+func (p *Problems) scalar(key string, value any) {
 	switch v := value.(type) {
 	case bool, int64, float64:
-		return v
 	case string:
 		p.Expect(documents.Queryable(v), key, "it is too long: a query allows 1,499 bytes")
-		return v
-	case json.Number:
-		if n, err := NumberOf(v); err == nil {
-			return n
-		}
+	default:
+		p.Add(key, "it must be a string, a number, true or false")
 	}
-	p.Add(key, "it must be a string, a number, true or false")
-	return value
 }
 
 // NumberOf returns a number of JSON in the types that Firestore has: int64, or float64 if it is not whole or too large for that.
@@ -194,24 +195,6 @@ func NumberOf(v json.Number) (any, error) {
 		return n, nil
 	}
 	return v.Float64()
-}
-
-// Converted returns a value of JSON in the types that Firestore has.
-func Converted(value any) any {
-	switch v := value.(type) {
-	case json.Number:
-		n, _ := NumberOf(v) // the reader has refused what is none
-		return n
-	case []any:
-		for n := range v {
-			v[n] = Converted(v[n])
-		}
-	case map[string]any:
-		for key := range v {
-			v[key] = Converted(v[key])
-		}
-	}
-	return value
 }
 
 // Holes returns what is filled in in a path, each once.

@@ -6,8 +6,6 @@
 package criteria
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -18,66 +16,12 @@ import (
 type Condition struct {
 	Field string `json:"field,omitempty" jsonschema:"the field's name, with dots for fields of maps"`
 	Is    string `json:"is,omitempty" jsonschema:"the state of the field"`
-	Ops   `json:"-"`
+	Ops   `json:"ops,omitempty"`
 }
 
 // Ops are Firestore's operators on a field, by their key, all of which must hold. A value is a string, an int64, a float64, a
 // truth value or nil, or a list of them.
 type Ops map[string]any
-
-// Data returns the keys whose values are data: null has a meaning in them.
-func (Condition) Data() []string { return Operators() }
-
-// UnmarshalJSON reads a condition.
-func (c *Condition) UnmarshalJSON(text []byte) error {
-	type plain Condition
-	return ReadOps(text, (*plain)(c), &c.Ops)
-}
-
-// MarshalJSON writes a condition.
-func (c Condition) MarshalJSON() ([]byte, error) {
-	type plain Condition
-	return WriteOps(plain(c), c.Ops)
-}
-
-// ReadOps reads what holds operators beside its other keys.
-func ReadOps(text []byte, plain any, ops *Ops) error {
-	if err := json.Unmarshal(text, plain); err != nil {
-		return err
-	}
-	all := map[string]any{}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(&all); err != nil {
-		return err
-	}
-	*ops = nil
-	for key, value := range all {
-		if slices.Contains(Operators(), key) {
-			if *ops == nil {
-				*ops = Ops{}
-			}
-			(*ops)[key] = value
-		}
-	}
-	return nil
-}
-
-// WriteOps writes it.
-func WriteOps(plain any, ops Ops) ([]byte, error) {
-	text, err := json.Marshal(plain)
-	if err != nil || len(ops) == 0 {
-		return text, err
-	}
-	all := map[string]any{}
-	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, err
-	}
-	for key, value := range ops {
-		all[key] = value
-	}
-	return json.Marshal(all)
-}
 
 // OfText reports whether the condition goes through strings.
 func (c Condition) OfText() bool {

@@ -185,7 +185,7 @@ func fail(items []*decide.Item, err error) {
 
 // count counts and logs what became of an item of the plan. One that is left for lack of time the next run judges again.
 func (a *Applier) count(ctx context.Context, item *decide.Item) {
-	told, err := a.Done(item.Target), item.Err
+	logged, err := a.HasLogged(item.Target), item.Err
 	if err != nil && (errors.Is(err, cleanup.ErrOutOfTime) || ctx.Err() != nil) {
 		if item.Left = true; item.Begun || item.Partly {
 			a.Counted(item.Action, func(c *report.Counts) { c.Begun++ })
@@ -203,7 +203,7 @@ func (a *Applier) count(ctx context.Context, item *decide.Item) {
 	}
 	switch {
 	case err == nil:
-		if a.Counted(item.Action, func(c *report.Counts) { c.Done++ }); !told {
+		if a.Counted(item.Action, func(c *report.Counts) { c.Done++ }); !logged {
 			done("done")
 		}
 	case errors.As(err, &invalid):

@@ -14,7 +14,7 @@ import (
 // document of the application records, and the items that are judged next. Objects that differ in nothing but their names are one
 // step.
 func (a *Applier) todoOf(rule cleanup.AnyRule, changes []cleanup.Change) runlog.Todo {
-	todo := runlog.Todo{Task: a.TaskID()}
+	todo := runlog.Todo{Task: a.WorkersTask()}
 	var last cleanup.FollowUp
 	for _, c := range changes {
 		for _, f := range c.Then {

@@ -29,6 +29,34 @@ func (d *Decider) Preview(ctx context.Context, item *Item) error {
 	return nil // anything else was changed since it was found, or the run fails with it
 }
 
+// PreviewNext adds to the item of an account what is deleted once the account is: documents, and what is deleted with them.
+func (d *Decider) PreviewNext(ctx context.Context, account *Item, next []cleanup.Item) error {
+	src := d.untransacted()
+	src.deleted = account.UID
+	for _, n := range next {
+		item := NewItem(account, n)
+		outcomes, err := d.Decide(ctx, src, []*Item{item})
+		switch {
+		case errors.Is(err, documents.ErrTooMuch):
+			account.More = true
+			continue
+		case err != nil:
+			return err
+		case outcomes[0].Err != nil: // it does not exist, or something keeps it
+			continue
+		}
+		item.previewed(outcomes[0].Change)
+		if !item.Gone {
+			account.has("delete "+report.KindOf(item.Target), 1)
+		}
+		for what, times := range item.With {
+			account.has(what, times)
+		}
+		account.More = account.More || item.More
+	}
+	return nil
+}
+
 // previewed counts what a change of the item does to other things.
 func (i *Item) previewed(c cleanup.Change) {
 	i.More = len(c.Next) > 0 || c.Again
@@ -54,10 +82,10 @@ func (i *Item) previewed(c cleanup.Change) {
 	}
 	delete(written, i.Ref)
 	for ref := range written {
-		i.has("write " + report.KindOf(ref.Path()))
+		i.has("write "+report.KindOf(ref.Path()), 1)
 	}
 	for ref := range deleted {
-		i.has("delete " + report.KindOf(ref.Path()))
+		i.has("delete "+report.KindOf(ref.Path()), 1)
 	}
 }
 
@@ -65,22 +93,22 @@ func (i *Item) previewed(c cleanup.Change) {
 func (i *Item) follows(f cleanup.FollowUp) {
 	switch {
 	case f.Task != nil:
-		i.has("queue task")
+		i.has("queue task", 1)
 	case f.Account != "":
-		i.has("delete account")
+		i.has("delete account", 1)
 	case f.Object.Folder:
-		i.has("delete folder of files")
+		i.has("delete folder of files", 1)
 	default:
-		i.has("delete file")
+		i.has("delete file", 1)
 	}
 }
 
-// has counts one thing more that a preview shows besides the target.
-func (i *Item) has(what string) {
+// has counts things that a preview shows besides the target.
+func (i *Item) has(what string, times int) {
 	if i.With == nil {
 		i.With = map[string]int{}
 	}
-	i.With[what]++
+	i.With[what] += times
 }
 
 // PreviewTodo adds to an item what a run would do of what an earlier one left to do.

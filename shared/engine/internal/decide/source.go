@@ -30,7 +30,8 @@ type Source struct {
 	decider *Decider
 	read    func(ctx context.Context, paths []string) (map[string]documents.Document, error)
 	first   func(context.Context, documents.Query, documents.Cursor, int) ([]documents.Document, error)
-	left    *int // children that the commit may still hold; nil: there is no commit
+	left    *int   // children that the commit may still hold; nil: there is no commit
+	deleted string // the uid of an account that counts as deleted, in a preview of what follows that
 
 	mu  sync.Mutex
 	got map[documents.Ref]*documents.Document // nil: there is none
@@ -200,6 +201,7 @@ func (s *Source) Accounts(ctx context.Context, uids []string) (map[string]bool, 
 	if err != nil {
 		return nil, err
 	}
+	delete(exist, s.deleted)
 	if slices.ContainsFunc(uids, func(uid string) bool { return !exist[uid] }) {
 		return exist, s.decider.NoTenants(ctx)
 	}

@@ -122,8 +122,8 @@ func KeepsObject(o cleanup.ObjectDeletion, object objects.Object, at time.Time) 
 	}
 }
 
-// TaskID identifies a worker's task; "" for a job.
-func (d *Decider) TaskID() string {
+// WorkersTask is the digest of what a worker is called with, by which it finds its own Todos; "" for a job.
+func (d *Decider) WorkersTask() string {
 	if d.Job.Task == nil {
 		return ""
 	}

@@ -108,10 +108,8 @@ func (p *Planner) itemsOf(ctx context.Context, rule cleanup.AnyRule, due []clean
 		items[i] = decide.NewItem(nil, cleanup.Item{Rule: rule, Ref: d.Ref()})
 		items[i].Action, items[i].Reason, items[i].Version = d.Kind, d.Reason, decide.VersionAt(d.UpdateTime)
 	}
-	if p.Report.DryRun {
-		if err := p.preview(ctx, rule, items); err != nil {
-			return nil, fmt.Errorf("work out what would be written: %w", err)
-		}
+	if p.Report.DryRun && !rule.DeletesAlone() {
+		return items, p.preview(ctx, items, p.decider.Preview)
 	}
 	return items, nil
 }
@@ -122,11 +120,8 @@ const (
 	previewedAtOnce = 8
 )
 
-// preview adds to items of a rule what goes with them. Of those that are too many, and when time is up, that there may be more.
-func (p *Planner) preview(ctx context.Context, rule cleanup.AnyRule, items []*decide.Item) error {
-	if rule.DeletesAlone() {
-		return nil
-	}
+// preview adds to items what look says goes with them. Of those that are too many, and when time is up, that there may be more.
+func (p *Planner) preview(ctx context.Context, items []*decide.Item, look func(context.Context, *decide.Item) error) error {
 	var few []*decide.Item
 	for _, i := range items {
 		if named, same := p.decider.Approves(i); !named || !same {
@@ -137,14 +132,18 @@ func (p *Planner) preview(ctx context.Context, rule cleanup.AnyRule, items []*de
 			p.previewed++
 		}
 	}
-	return errors.Join(flow.Many(previewedAtOnce, len(few), func(n int) error {
+	err := errors.Join(flow.Many(previewedAtOnce, len(few), func(n int) error {
 		i := few[n]
 		if errors.Is(p.decider.Time.CheckTime(), cleanup.ErrOutOfTime) {
 			i.More = true
 			return nil
 		}
-		return p.decider.Preview(ctx, i)
+		return look(ctx, i)
 	})...)
+	if err != nil {
+		return fmt.Errorf("work out what would be written: %w", err)
+	}
+	return nil
 }
 
 // readVersions reads when items were written of which only the path is known.
@@ -174,15 +173,27 @@ func (p *Planner) ConsiderAccounts(ctx context.Context, found []accounts.Account
 		return c, err
 	}
 	c.Lookups = lookups
+	var due []*decide.Item
 	for i, d := range decisions {
-		target, before := report.AccountTarget(found[i].UID), p.size
+		target := report.AccountTarget(found[i].UID)
 		if d.Kind == "" {
 			p.Keep(ctx, target, d, 1)
 			continue
 		}
-		item := &decide.Item{Account: rule, UID: found[i].UID, Planned: report.Planned{
-			Target: target, Action: d.Kind, Reason: d.Reason, More: rule.Next != nil, Version: decide.AccountVersion(found[i]),
-		}}
+		due = append(due, &decide.Item{Account: rule, UID: found[i].UID, Planned: report.Planned{
+			Target: target, Action: d.Kind, Reason: d.Reason, Version: decide.AccountVersion(found[i]),
+		}})
+	}
+	if p.Report.DryRun && rule.Next != nil {
+		look := func(ctx context.Context, i *decide.Item) error {
+			return p.decider.PreviewNext(ctx, i, rule.Next(i.UID))
+		}
+		if err := p.preview(ctx, due, look); err != nil {
+			return c, err
+		}
+	}
+	for _, item := range due {
+		before := p.size
 		if rule.Limit > 0 && p.Planned() >= rule.Limit && p.decider.Keeps(item) == nil {
 			c.Due++
 			c.Left = true

@@ -21,7 +21,7 @@ func (p *Planner) planTodos(ctx context.Context) error {
 	if j.Task == nil && !leaves {
 		return nil // nothing ever follows
 	}
-	for page, err := range p.Documents.Pages(ctx, runlog.PendingOf(p.Job, p.decider.TaskID()), "") {
+	for page, err := range p.Documents.Pages(ctx, runlog.PendingOf(p.Job, p.decider.WorkersTask()), "") {
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/firesweep/firesweep/shared/digest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/logging"
 )
 
@@ -164,7 +165,7 @@ func (t *Teller) KeepNamed(ctx context.Context, target, reason string) {
 
 // Warn implements [cleanup.Plan].
 func (t *Teller) Warn(_ context.Context, warning string) {
-	t.Report.Warnings = append(t.Report.Warnings, warning)
+	t.Report.Warnings = append(t.Report.Warnings, harmless.Text(warning))
 }
 
 // Notice logs a warning about one item.

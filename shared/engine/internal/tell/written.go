@@ -87,8 +87,8 @@ func (t *Teller) Doing(item report.Planned) {
 	t.doing[item.Target] = item
 }
 
-// Done says that the action on an item has ended, and reports whether a line of what was written has named the item.
-func (t *Teller) Done(target string) (told bool) {
+// HasLogged says that the action on an item has ended, and reports whether a line of what was written has named the item.
+func (t *Teller) HasLogged(target string) (told bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	told = t.told[target]

@@ -87,7 +87,7 @@ func (u *undoing) renew(ctx context.Context) error {
 		if killed := s.Killed(now); killed != nil {
 			also = killed.Document()
 		}
-		after, err = s.Acquire(jobstate.Ask{Who: u.holder, Now: now, For: jobstate.UndoLease})
+		after, err = s.Acquire(jobstate.Candidate{Who: u.holder, Now: now, For: jobstate.UndoLease})
 		return after, also, err
 	})
 	if err == nil {
