@@ -196,7 +196,10 @@ func (w With) meant(in rule.Place, data map[string]any) map[string]bool {
 		if !isText || in != w.Place() {
 			return
 		}
-		for _, a := range w.named() {
+		for _, a := range w.With {
+			if a.Objects == "" {
+				continue
+			}
 			folder := pattern.Folder(a.Objects)
 			names, sure := objects.Mentioned(text, cmp.Or(folder, "/"))
 			if folder == "" {

@@ -114,6 +114,15 @@ var strangers = map[string]stranger{
 	"a link of the console": {with: array{fields{"objects": "p/**", "field": "cover"}}, files: []string{"p/a 1.png"},
 		data: map[string]any{"due": fields{"cover": "https://storage.cloud.google.com/BUCKET/p/a%201.png?authuser=0"}}, deleted: []string{"p/a 1.png"}},
 
+	"unless, a map among values":         {unless: array{fields{"collection": "teams", "field": "of"}}, data: map[string]any{"teams/1": fields{"of": "young"}, "teams/2": fields{"of": fields{"due": true}}}, kept: true, said: "what teams/2 refers to, whose of holds a map"},
+	"unless, maps in a list among lists": {unless: array{fields{"collection": "teams", "field": "of[]"}}, data: map[string]any{"teams/1": fields{"of": array{"young"}}, "teams/2": fields{"of": array{fields{"id": "due"}}}}, kept: true, said: "what teams/2 refers to"},
+	"gone, a map among values":           {gone: array{fields{"collection": "teams", "field": "of"}}, data: map[string]any{"teams/1": fields{"of": "x"}, "teams/2": fields{"of": array{fields{"id": "due"}}}}, kept: true, said: "what teams/2 refers to"},
+	"unless, a path with a slash behind": {unless: array{fields{"collection": "notes", "field": "of"}}, data: map[string]any{"notes/1": fields{"of": "drafts/due/"}}, kept: true},
+	"gone, an id with what nobody sees":  {gone: array{fields{"document": "users/{by}"}}, data: map[string]any{"due": fields{"by": "\u200bken"}, "users/ken": fields{}}, kept: true, said: "no valid id"},
+	"gone, a path with a slash behind":   {gone: array{fields{"document": "users/{by}"}}, data: map[string]any{"due": fields{"by": "users/ken/"}, "users/ken": fields{}}, kept: true, said: "users/{by} exists"},
+	"a file of a folder that another refers to": {with: array{fields{"objects": "p/**", "field": "cover"}, fields{"objects": "drafts/{id}/**"}}, files: []string{"p/1.png", "drafts/due/1.png"},
+		data: map[string]any{"due": fields{"cover": "p/1.png"}, "young": fields{"cover": "https://firebasestorage.googleapis.com/v0/b/BUCKET/o/drafts%2Fdue%2F1.png?alt=media"}}, deleted: []string{"p/1.png"}, said: "not the files of its folder"},
+
 	// Ids with blanks, numbers and times in other forms.
 	"unless, a blank behind the id":     {unless: array{fields{"collection": "notes", "field": "of"}}, data: map[string]any{"notes/1": fields{"of": "due "}}, kept: true, said: "by of, with a blank beside the id"},
 	"unless, a line's end in a list":    {unless: array{fields{"collection": "notes", "field": "of[]"}}, data: map[string]any{"notes/1": fields{"of": array{"due\n"}}}, kept: true, said: "with a blank beside the id"},
