@@ -107,12 +107,32 @@ func TestDoubtsOfReferences(t *testing.T) {
 	f.Set(t, "visits/v", fields{"of": "anna-2020", "notes": "anna-2020 came", "room": "r1"})
 	f.Set(t, "plans/p", fields{"people": array{fields{"who": f.Firestore(t).Doc("patients/anna-2020")}}, "x": 1})
 	f.Set(t, "teams/t", fields{"lead": "/patients/anna-2020"})
+	f.Set(t, "invoices/i2", fields{"patient": "x", "payer": "anna-2020"})
 	f.Set(t, "others/o", fields{"lead": "doctors/anna-2020", "ref": f.Firestore(t).Doc("doctors/anna-2020")})
 	refer := "documents of %[1]s refer to documents of patients by %[2]s, and would refer to nothing: to keep these, " +
 		`add {"collection": %[1]q, "field": %[2]q} to "unless"`
 	enginetest.Want(t, "doubts", []string{"gone[0]: email holds addresses of e-mail in 1 of 1, and an account is found by its uid: name the field that holds that",
-		fmt.Sprintf(refer, "plans", "people"), fmt.Sprintf(refer, "teams", "lead"), fmt.Sprintf(refer, "visits", "of")},
+		fmt.Sprintf(refer, "invoices", "payer"), fmt.Sprintf(refer, "plans", "people"), fmt.Sprintf(refer, "teams", "lead"), fmt.Sprintf(refer, "visits", "of")},
 		doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, false))
+}
+
+// TestDoubtsOfWhatLeadsNowhere: fields none of which leads to a document, such as names or addresses, files that others have, too, and
+// times that some documents lack.
+func TestDoubtsOfWhatLeadsNowhere(t *testing.T) {
+	rule := fields{"collection": "logs", "age": "any", "gone": array{fields{"document": "users/{author}"}}, "with": array{fields{"objects": "p/**", "field": "pic"}},
+		"unless": array{fields{"collection": "bills", "field": "log", "within": fields{"field": "on", "days": 30}}}}
+	f := start(t, rule)
+	for n := range 6 {
+		f.Set(t, fmt.Sprintf("logs/log-%d", n), fields{"author": fmt.Sprintf("name%d", n), "pic": fmt.Sprintf("p/%d.png", n)})
+		f.Set(t, fmt.Sprintf("bills/b%d", n), fields{"log": fmt.Sprintf("u%d@x.example", n), []string{"in", "on"}[n%2]: now})
+	}
+	f.Set(t, "albums/a", fields{"covers": array{"p/3.png"}, "x": "p/9.png"})
+	f.Set(t, "users/u1", fields{"x": true})
+	enginetest.Want(t, "doubts", []string{"gone[0]: users/{author} does not exist for any of the 6 that were looked at: does author hold something else?",
+		"unless[0].within: on is missing in 3 of 6, and these keep nothing",
+		"unless[0].field: none of the 6 values of log that were looked at is an id of a document of logs: does it hold something else?",
+		"documents of albums have in covers what is deleted along with documents of logs, and would refer to nothing"},
+		doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, true))
 }
 
 // TestDoubtsOfWhatRefers: where fields that should lead somewhere hold no ids, or times of other forms, that is said once, with an

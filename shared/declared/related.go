@@ -103,7 +103,7 @@ func (k *keepers) answered(q *cascade.Question, gone bool) {
 		in.within = q.Of.Within.Field
 	}
 	if in.Place != (rule.Place{}) && !strings.HasPrefix(in.Collection, "{parent}") || q.UID != "" {
-		k.lookedUp(in, q.Queries, q.Found, gone)
+		k.lookedUp(in, q.Queries, q.Found && q.Odd == "", gone)
 		return
 	}
 	for _, ref := range q.Refs {

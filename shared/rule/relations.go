@@ -196,6 +196,7 @@ func (r Relation) Queries(self documents.Ref, reference func(documents.Ref) any,
 	for _, q := range slices.Clone(all) {
 		least, from := r.Within.Least(), r.Within.Cutoff(now)
 		odd := q.Odd(r.Within.Field, least, least)
+		odd[0].From = []any{nil} // a null is no time either
 		more := odd[:1]
 		if _, isText := least.(string); isText { // which may name a date, whose end is 36 hours later where that is farthest behind UTC
 			from = from.Add(-retention.Day * 3 / 2)

@@ -312,6 +312,37 @@ func (l *looking) noIDs(of rule.Relation, found []documents.Document) {
 	}
 }
 
+// ofNobody says that a field of related documents holds no id of the rule's documents in any of them, such as addresses or names.
+func (l *looking) ofNobody(ctx context.Context, of rule.Relation, found []documents.Document) {
+	if of.PlainField() == "" || l.Repeats() || l.IsGroup() {
+		return
+	}
+	var paths []string
+	for _, d := range found {
+		values, isList := d.Value(of.PlainField()).([]any)
+		if !isList {
+			values = []any{d.Value(of.PlainField())}
+		}
+		for _, value := range values[:min(1, len(values))] {
+			id, ok := documents.IDOf(value)
+			if ref, refers := documents.RefIn(value); refers {
+				id, ok = ref.ID, true
+			}
+			if ok {
+				paths = append(paths, l.Source()+"/"+id)
+			}
+		}
+	}
+	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
+	if len(paths) >= leastOfNobody && len(l.getAll(ctx, paths)) == 0 {
+		l.say("%s.field: none of the %d values of %s that were looked at is an id of a document of %s: does it hold something else?", of.Key,
+			len(paths), of.Field, l.Source())
+	}
+}
+
+// leastOfNobody is how many values at least must lead to nothing to be doubtful.
+const leastOfNobody = 5
+
 // holes says of fields by which a relation leads to a document or an account whether they hold what is no id, and numbers beside
 // texts.
 func (l *looking) holes(of rule.Relation) {
@@ -340,7 +371,7 @@ func (l *looking) holes(of rule.Relation) {
 	}
 }
 
-// exceptions names documents of unless that keep nearly everything.
+// exceptions names documents of unless that keep nearly everything, and those of gone that never exist.
 func (l *looking) exceptions(ctx context.Context) {
 	for _, related := range append(l.Related(), l.With...) {
 		l.addresses(related)
@@ -348,7 +379,7 @@ func (l *looking) exceptions(ctx context.Context) {
 	for _, related := range l.Related() {
 		l.holes(related)
 	}
-	for _, u := range l.Unless {
+	for _, u := range l.Related() {
 		if u.Document == "" {
 			continue
 		}
@@ -366,8 +397,13 @@ func (l *looking) exceptions(ctx context.Context) {
 				kept++
 			}
 		}
-		if len(paths) >= leastLooked && kept*100 > len(paths)*mostPercent {
+		isGone := slices.ContainsFunc(l.Gone, func(g rule.Relation) bool { return g.Key == u.Key })
+		switch {
+		case !isGone && len(paths) >= leastLooked && kept*100 > len(paths)*mostPercent:
 			l.say("%s: %d of %d are kept because %s exists: did you mean gone?", u.Key, kept, len(paths), u.Document)
+		case isGone && len(l.Fields(u)) > 0 && len(paths) >= leastOfNobody && kept == 0:
+			l.say("%s: %s does not exist for any of the %d that were looked at: does %s hold something else?", u.Key, u.Document, len(paths),
+				criteria.List(l.Fields(u), "and"))
 		}
 	}
 }
@@ -405,9 +441,19 @@ func (l *looking) relation(ctx context.Context, of rule.Relation) {
 		if hint := of.Within.Hint(valuesOf(found, of.Within.Field)); hint != "" {
 			l.say("%s.within: %s", of.Key, hint)
 		}
+		missing := 0
+		for _, d := range found {
+			if _, there := d.Lookup(of.Within.Field); !there {
+				missing++
+			}
+		}
+		if missing > 0 && missing < len(found) {
+			l.say("%s.within: %s is missing in %d of %d, and these keep nothing", of.Key, of.Within.Field, missing, len(found))
+		}
 		expect(of.Key+".within", of.Within.Field, func(value any, _ documents.Document) bool { return value != nil })
 	}
 	l.noIDs(of, found)
+	l.ofNobody(ctx, of, found)
 	for n, w := range of.Where {
 		expect(fmt.Sprintf("%s.where[%d]", of.Key, n), w.Field,
 			func(_ any, d documents.Document) bool { return w.Holds(d.Lookup) != criteria.Unclear })
