@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -245,7 +246,7 @@ func (d *demo) takeBack(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p, closeAll, err := restore.Hooks{}.Open(ctx, cfg, e.Uses(), time.Now)
+	p, closeAll, err := restore.Open(ctx, backends.Hooks{}, cfg, e.Uses(), time.Now)
 	if err != nil {
 		return err
 	}

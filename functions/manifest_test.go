@@ -13,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
@@ -56,11 +55,11 @@ func TestLocks(t *testing.T) {
 		},
 		"../terraform/tests/rules/indexes.json": func(l *lock) {
 			index := func(name, collection string, fields ...string) {
-				i := rule.Index{CollectionGroup: collection, QueryScope: "COLLECTION"}
+				i := manifest.Index{CollectionGroup: collection, QueryScope: "COLLECTION"}
 				for _, field := range fields {
-					i.Fields = append(i.Fields, rule.IndexField{FieldPath: field, Order: "ASCENDING"})
+					i.Fields = append(i.Fields, manifest.IndexField{FieldPath: field, Order: "ASCENDING"})
 				}
-				l.Functions[name] = entry(name, func(e *manifest.Entry) { e.Indexes = []rule.Index{i} })
+				l.Functions[name] = entry(name, func(e *manifest.Entry) { e.Indexes = []manifest.Index{i} })
 			}
 			index("itsOwn", "drafts", "state", "saved.at")
 			index("indexElsewhere", "users", "state", "saved.at")

@@ -10,8 +10,16 @@ locals {
 
   # How long a job may be without success, in seconds: two periods, the time of a run, and the delay of the log. On metrics
   # made from the log, alerts look back 25 hours at most, so a daily job has these 25 hours. Jobs that run less often are
-  # watched through a metric of Cloud Run, on which alerts look back farther.
-  by_log = { for name in keys(local.jobs) : name => local.period[name] <= 86400 }
+  # watched through a metric of Cloud Run, on which alerts look back farther. So are daily jobs at night in a zone that puts clocks
+  # forward: one night a year has no 02:30, and passes without a run.
+  by_log = {
+    for name, job in local.jobs : name => local.period[name] <= 86400 && !(
+      can(regex("^[0-3]$", split(" ", local.crontab[name])[1])) && can(regex(
+        "^(America|Antarctica|Atlantic|Australia|Europe|Pacific|Africa/C|Asia/(Beirut|Famagusta|Gaza|Hebron|Jerusalem|Nicosia))",
+        lookup(var.time_zones, name, job.timeZone),
+      ))
+    )
+  }
   silence = {
     for name in keys(local.jobs) : name => (
       local.by_log[name] ? min(2 * local.period[name] + local.timeout[name] + 600, 25 * 3600) : local.period[name] + 86400
@@ -154,13 +162,13 @@ resource "time_static" "since" {
   }
 }
 
-# In PromQL, because conditions on absent metrics look back 23.5 hours at most. One policy for the jobs that run daily or more often,
-# and one for those that run less often, if any.
+# In PromQL, because conditions on absent metrics look back 23.5 hours at most. One policy for the jobs that are watched by their
+# log, and one for the others, if any.
 resource "google_monitoring_alert_policy" "no_success" {
   for_each = local.running
 
   project               = var.project
-  display_name          = "Firesweep: a job had no success in time${each.key == "log" ? "" : " (jobs that run less than daily)"}"
+  display_name          = "Firesweep: a job had no success in time${each.key == "log" ? "" : " (jobs that run less than daily, or at night where clocks change)"}"
   combiner              = "OR"
   severity              = "ERROR"
   notification_channels = var.notification_channels

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -114,7 +115,7 @@ func (o Options) on(ctx context.Context, runID string, f func(restore.Project) e
 	if err != nil {
 		return err
 	}
-	p, closeAll, err := restore.Hooks{}.Open(ctx, cfg, e.Uses(), time.Now)
+	p, closeAll, err := restore.Open(ctx, backends.Hooks{}, cfg, e.Uses(), time.Now)
 	if err != nil {
 		return err
 	}

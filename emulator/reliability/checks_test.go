@@ -2,12 +2,14 @@ package reliability
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,11 +20,11 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // expected is what undisturbed runs of a subject come to.
@@ -47,6 +49,7 @@ var checks = []struct {
 	{"each kind of call loses its first answer", checkFirst(Faults[2], "")},
 	{"each kind of call loses its first answer, without an undo log", checkFirst(Faults[2], "0")},
 	{"each kind of call is contended at first", checkFirst(aborted, "")},
+	{"users write while a commit is contended", checkContended},
 	{"by half of a plan", checkApproved},
 	{"a run is taken back, twice", checkUndo},
 }
@@ -199,7 +202,7 @@ type did struct {
 func (tr *previewed) done(run string) map[string]*did {
 	tr.Helper()
 	all := map[string]*did{}
-	err := tr.w.restorer(tr.T, restore.Hooks{}).Contents(tr.Context(), run, func(_, _ int, records []undo.Record) error {
+	err := tr.w.restorer(tr.T, backends.Hooks{}).Contents(tr.Context(), run, func(_, _ int, records []undo.Record) error {
 		for i, r := range records {
 			item := undo.ItemOf(records, i)
 			if r.Item != "" {
@@ -418,6 +421,43 @@ func checkFirst(fault Fault, undoDays string) func(*testing.T, subject, *expecte
 			return err
 		})
 	}
+}
+
+// checkContended has users write once the first commit has lost against somebody else's write. That is what Firestore makes of a write
+// to what a transaction read; its emulator makes that write wait instead. What they write is kept, because all is read anew.
+func checkContended(t *testing.T, s subject, _ *expected) (lines []string) {
+	if s.checks {
+		return nil // nothing is said of what its users do
+	}
+	w := newWorld(t, s)
+	want := w.wanted()
+	var lost, wrote atomic.Bool
+	w.between = func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
+		opts ...grpc.CallOption) error {
+		if goesOn(req) && !lost.Swap(true) {
+			return aborted.grpcError()
+		}
+		err := invoke(ctx, method, req, reply, cc, opts...)
+		if _, ends := req.(*firestorepb.RollbackRequest); ends && lost.Load() && !wrote.Swap(true) {
+			for _, a := range actionsOf(s.name) {
+				switch e, err := w.act(t.Context(), a); {
+				case err == nil:
+					e.addTo(&want)
+				case !missing(err) && !errors.Is(err, errRefused): // who comes too late
+					t.Errorf("%s: %v", a.name, err)
+				}
+			}
+		}
+		return err
+	}
+	w.run(t, Undisturbed())
+	if !wrote.Load() {
+		return nil // it commits nothing of the application's
+	}
+	if !w.recover(t, maxRuns) {
+		lines = append(lines, fmt.Sprintf("after %d undisturbed runs something is still left to do", maxRuns))
+	}
+	return append(lines, w.differences(t, want)...)
 }
 
 // withstands runs the job with something between it and Firestore. It does what an undisturbed run does.

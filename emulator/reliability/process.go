@@ -16,9 +16,9 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // Process is the process of a function or an undo. It counts all calls and disturbs one.
@@ -43,7 +43,7 @@ func (s *Steps) Run(f *engine.Function) *Process {
 }
 
 // Undo gives an undo a process of its own. Call it before the project is opened.
-func (s *Steps) Undo(h *restore.Hooks) *Process {
+func (s *Steps) Undo(h *backends.Hooks) *Process {
 	p := s.newProcess()
 	h.Dial = append(h.Dial, p.dial(Firestore)...)
 	h.Transport = func(base http.RoundTripper) http.RoundTripper { return transport{p, base} }

@@ -27,9 +27,7 @@ func tryRace(t *testing.T, s subject, _ *expected, p point) (lines []string, tri
 	t.Helper()
 	at := p.at
 	w := newWorld(t, s)
-	want := w.sample
-	want.Documents, want.Objects, want.Accounts = slices.Clone(want.Documents), slices.Clone(want.Objects), slices.Clone(
-		want.Accounts)
+	want := w.wanted()
 	var (
 		users errgroup.Group
 		mu    sync.Mutex // guards want and outcomes
@@ -121,6 +119,13 @@ type expectation struct {
 	documents map[string]map[string]any // by path; nil: there is none
 	objects   []string
 	accounts  []string
+}
+
+// wanted returns what must be there in the end, to which what users write is added.
+func (w *world) wanted() sampledata.Sample {
+	want := w.sample
+	want.Documents, want.Objects, want.Accounts = slices.Clone(want.Documents), slices.Clone(want.Objects), slices.Clone(want.Accounts)
+	return want
 }
 
 func (e expectation) addTo(want *sampledata.Sample) {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
@@ -43,7 +44,7 @@ func (w *world) state(t *testing.T) map[string]any {
 }
 
 // restorer returns what takes runs back as an operator does who may use all that the job and its worker use.
-func (w *world) restorer(t *testing.T, hooks restore.Hooks) restore.Project {
+func (w *world) restorer(t *testing.T, hooks backends.Hooks) restore.Project {
 	t.Helper()
 	uses := newFunction(w.job).Uses
 	if w.worker != nil {
@@ -67,7 +68,7 @@ func (w *world) undo(t *testing.T, steps *Steps, runs []string, o restore.Option
 	o.WithoutReport = true // which runs that were killed have not left
 	var mu sync.Mutex      // guards outcomes
 	for i, runID := range runs {
-		var hooks restore.Hooks
+		var hooks backends.Hooks
 		if w.betweenUndo != nil {
 			hooks.Dial = append(hooks.Dial, grpc.WithChainUnaryInterceptor(w.betweenUndo))
 		}
@@ -183,7 +184,7 @@ func (w *world) notKept(t *testing.T, before map[string]any, outcomes []restore.
 // until then it takes no task of the same name again.
 func (w *world) resume(t *testing.T) {
 	t.Helper()
-	p := w.restorer(t, restore.Hooks{})
+	p := w.restorer(t, backends.Hooks{})
 	names := []string{w.job.Name}
 	if w.worker != nil {
 		names = append(names, w.worker.Name)

@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/retention"
 )
@@ -84,13 +84,13 @@ func attemptsOf(note documents.Document) int64 {
 // warning says that an account was not deleted. It is one line, whatever the uid and the error contain.
 func warning(note documents.Document, err error) cleanup.Notice {
 	n := cleanup.Notice{Fields: map[string]any{"attempts": attemptsOf(note)}}
-	problem := clip.Text(err.Error(), maxError)
+	problem := harmless.Cut(err.Error(), maxError)
 	text := fmt.Sprintf("Auth delete failed for %s: %s (%s): every run tries again", note.ID(), problem, reasonFor(note))
 	if attemptsOf(note) >= alertAttempts {
 		text += "; look up the error, then delete the account in the Firebase console, or fix the service account's role"
 		n.Fields["alert"] = logging.AlertAccount
 	}
-	n.Message = clip.Line(text, len(text))
+	n.Message = harmless.Line(text, len(text))
 	return n
 }
 

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/firesweep/firesweep/shared/clip"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Locale is a language of the texts: "ja" or "en" (NOTIFICATION_LOCALE).
@@ -26,14 +26,14 @@ const (
 	maxQuote = 500
 )
 
-// NameOf returns the name of what a document stands for, as [clip.Name] leaves it; its id if it has none.
+// NameOf returns the name of what a document stands for, as [harmless.Name] leaves it; its id if it has none.
 func NameOf(d documents.Document) string {
 	name, _ := d.Text("name")
-	return cmp.Or(clip.Name(name, maxName), clip.Name(d.ID(), maxName))
+	return cmp.Or(harmless.Name(name, maxName), harmless.Name(d.ID(), maxName))
 }
 
 // quote returns what users wrote as a text repeats it. Every text passes it through here, so that none can hold a link.
-func quote(written string) string { return clip.Name(written, maxQuote) }
+func quote(written string) string { return harmless.Name(written, maxQuote) }
 
 // choose returns the English text for English, and otherwise the Japanese one, as the original has it.
 func (l Locale) choose(ja, en Text) Text {

@@ -145,8 +145,6 @@ func (w world) wantLeft(t *testing.T, l left) {
 	}
 }
 
-const finishKind = "finish interrupted action"
-
 const task = `{"placeholder_user_id":"u1"}`
 
 // TestWorkerKeeps users of whom something is so before the worker looks, or between that and its commit.
@@ -253,32 +251,6 @@ func TestReferencesThatAreNone(t *testing.T) {
 	}, Worker.Settings, config.Firestore)
 	if err == nil || !strings.Contains(err.Error(), `PLACEHOLDER_REFERENCES is "posts": it must be places such as posts.userId, projects.owner.id (id in the map owner) or group:notes.author_id`) {
 		t.Errorf("Load: %v", err)
-	}
-}
-
-// TestAccountThatCannotBeDeleted: the detail stays as long as there is an account, and with it the job's next attempts. A user
-// who is there again keeps both.
-func TestAccountThatCannotBeDeleted(t *testing.T) {
-	for name, restored := range map[string]bool{"until later": false, "until the user is restored": true} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.placeholder(t, "u1", true)
-			w.FailDelete(t, "u1", "INTERNAL_ERROR")
-			enginetest.WantReport(t, w.Worker.Run(t, task), report.Failed, map[string]report.Counts{deleteKind: {Planned: 1, Failed: 1}})
-			w.wantLeft(t, left{Details: []string{"d-u1"}, Accounts: []string{"u1"}, Unfinished: 1})
-			w.FailDelete(t, "u1", "")
-			if !restored {
-				enginetest.WantReport(t, w.Run(t, ""), report.Completed, enginetest.Done(handKind, 1))
-				enginetest.Want(t, "tasks", 1, w.Deliver(t))
-				w.wantLeft(t, left{})
-				return
-			}
-			w.Worker.Hooks.BeforeApply = func() { w.Set(t, "users/u1", map[string]any{"user_type": "human"}) }
-			got := w.Worker.Run(t, task)
-			enginetest.WantReport(t, got, report.Completed, enginetest.Done(finishKind, 1))
-			enginetest.Want(t, "kept", map[string]int{"its document was restored since": 1}, got.Kept)
-			w.wantLeft(t, left{Users: []string{"u1"}, Details: []string{"d-u1"}, Accounts: []string{"u1"}})
-		})
 	}
 }
 

@@ -8,22 +8,16 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/functions/posts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/docsize"
-	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -150,73 +144,6 @@ func TestAMistakenID(t *testing.T) {
 	}
 	counts(t, f.Run(t, ""), report.Completed, report.Counts{Planned: 2, Done: 2})
 	want(t, f, map[string][]string{"comments": {"of-undefined"}})
-}
-
-// afterLosing has the first commit that deletes lose, and calls once its transaction is rolled back.
-func afterLosing(do func()) grpc.DialOption {
-	var lost, called atomic.Bool
-	return wire.Around(func(_ context.Context, _ string, req, _ any, send func() error) error {
-		commit, _ := req.(*firestorepb.CommitRequest)
-		deletes := slices.ContainsFunc(commit.GetWrites(), func(w *firestorepb.Write) bool { return w.GetDelete() != "" })
-		if deletes && !lost.Swap(true) {
-			return status.Error(codes.Aborted, "somebody else wrote")
-		}
-		err := send()
-		if _, ends := req.(*firestorepb.RollbackRequest); ends && lost.Load() && !called.Swap(true) {
-			do()
-		}
-		return err
-	})
-}
-
-// TestRaces lets the deletion's first commit lose against somebody else's write. That is what Firestore makes of a
-// write, by anybody, to what the transaction read; its emulator makes that write wait instead.
-func TestRaces(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		write  func(t *testing.T, f *enginetest.Function)
-		counts report.Counts
-		left   map[string][]string
-	}{
-		"a comment more goes with its post": {
-			func(t *testing.T, f *enginetest.Function) {
-				f.Set(t, "comments/new", map[string]any{"postId": "p1"})
-				f.Set(t, "reactions/new", map[string]any{"postId": "p1"})
-			},
-			report.Counts{Planned: 1, Done: 1}, map[string][]string{},
-		},
-		"a comment moved to another post stays": {
-			func(t *testing.T, f *enginetest.Function) { f.Set(t, "comments/a", map[string]any{"postId": "p2"}) },
-			report.Counts{Planned: 1, Done: 1}, map[string][]string{"comments": {"a"}},
-		},
-		"a post that is due no longer stays whole": {
-			func(t *testing.T, f *enginetest.Function) { f.Set(t, "posts/p1", map[string]any{"due": false}) },
-			report.Counts{Planned: 1, Changed: 1},
-			map[string][]string{"posts": {"p1"}, "comments": {"a"}, "reactions": {"a"}, "files": {"posts/a.png", "posts/b.png"}},
-		},
-		"a post given another file loses that one": {
-			func(t *testing.T, f *enginetest.Function) { f.Set(t, "posts/p1", dueData(gs(f, "posts/b.png"))) },
-			report.Counts{Planned: 1, Done: 1}, map[string][]string{"files": {"posts/a.png"}},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFunction(t, due, "p1")
-			f.Set(t, "posts/p1", dueData(gs(f, "posts/a.png")))
-			f.Set(t, "comments/a", map[string]any{"postId": "p1"})
-			f.Set(t, "reactions/a", map[string]any{"postId": "p1"})
-			f.PutOf(t, "p1", "posts/a.png")
-			if tt.left["files"] != nil {
-				f.PutOf(t, "p1", "posts/b.png")
-			}
-			written := false
-			f.Hooks.Dial = append(f.Hooks.Dial, afterLosing(func() { tt.write(t, f); written = true }))
-			counts(t, f.Run(t, ""), report.Completed, tt.counts)
-			if !written {
-				t.Error("nothing was written meanwhile")
-			}
-			want(t, f, tt.left)
-		})
-	}
 }
 
 // TestOfWhomAPostIs takes along what names no post only from the folder of the post's author.

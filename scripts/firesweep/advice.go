@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 
+	"google.golang.org/api/googleapi"
 	"google.golang.org/grpc/codes"
 
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -41,6 +42,15 @@ func (a *app) remedy(ctx context.Context, err error) string {
 		return logIn
 	}
 	return ""
+}
+
+// apiError returns an error of Google's APIs in one line.
+func apiError(err error) error {
+	var api *googleapi.Error
+	if errors.As(err, &api) && api.Message != "" {
+		return fmt.Errorf("%d: %s", api.Code, api.Message)
+	}
+	return err
 }
 
 // remedy prints what to do about an error, if that is known.

@@ -138,7 +138,7 @@ func (a *app) checkLock() error {
 		return err
 	}
 	return wrongUse("%s does not fit %s and this version of Firesweep (%s): write it anew with firesweep check --write%s",
-		name, a.rules, version.Lock, a.given.Rules)
+		name, a.rules, version.Lock, a.given)
 }
 
 // checked returns what is known of a job without running it.
@@ -202,7 +202,7 @@ func (a *app) printChecks(p *printer, checks []checked) {
 		return
 	}
 	p.Say("", 0, 0, "The indexes, to add to the Firebase CLI's firestore.indexes.json:")
-	p.Command("firesweep check%s --indexes", p.given.Rules)
+	p.Command("firesweep check%s --indexes", p.given)
 	p.Command("firebase deploy --only firestore:indexes")
 }
 

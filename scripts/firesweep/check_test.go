@@ -170,50 +170,23 @@ func TestCheckOfAWrongList(t *testing.T) {
 
 const things = `{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":9}}]}`
 
-// TestCheckWrite: the lock file is written beside the list, only if it changes.
+// TestCheckWrite: the lock file is written beside the list, only if it changes. Terraform deploys what it says, so one that is there
+// must be what was written, but for line ends.
 func TestCheckWrite(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	rules := rulesFile(t, things)
-	lock := strings.TrimSuffix(rules, ".json") + ".lock.json"
-	written, err := functions.Lock(manifest.File{Name: "rules.json", Text: []byte(things)})
-	ok(t, err)
-	wantLock := func(said string) {
-		t.Helper()
-		wantParts(t, oneLine(o.well(t, "check", "--write", "--rules", rules)), lock+said)
-		want(t, "the lock file", string(written), read(t, lock))
-		o.well(t, "check", "--rules", rules)
-	}
-	wantLock(" was written. Commit it with " + rules)
-	wantLock(" is up to date: nothing was written.")
-	write(t, lock, "{}")
-	wantLock(" was written. Commit it with " + rules)
-
-	// Upstream's own list has no rule, and a lock file too.
-	o.well(t, "check", "--write", "--rules", rulesFile(t, `{"rules":[]}`))
-
-	for _, args := range []string{"cleanupThings", "--indexes", "--json"} {
-		o.refuses(t, exitWrongUse, "--write writes the lock file", append([]string{"check", "--write", "--rules", rules}, args)...)
-	}
-	o.refuses(t, exitWrongUse, "--rules: open "+rules+"x", "check", "--write", "--rules", rules+"x")
-	o.inApp(t, map[string]string{"firebase.json": "{}"})
-	o.refuses(t, exitWrongUse, "there is no firesweep.json here or above", "check", "--write")
-	ok(t, errors.Join(os.Remove(lock), os.Mkdir(lock, 0o700)))
-	o.refuses(t, exitFailed, lock, "check", "--write", "--rules", rules)
-}
-
-// TestCheckOfALockFile: Terraform deploys what it says, so one that is there must be what check --write writes, but for line ends.
-func TestCheckOfALockFile(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	rules := rulesFile(t, things)
 	lock := manifest.LockName(rules)
 	o.well(t, "check", "--rules", rules) // none is needed where nothing is deployed
-	o.well(t, "check", "--write", "--rules", rules)
-	right := read(t, lock)
+	written, err := functions.Lock(manifest.File{Name: "rules.json", Text: []byte(things)})
+	ok(t, err)
+	right := string(written)
+	for _, said := range []string{" was written. Commit it with " + rules, " is up to date: nothing was written."} {
+		wantParts(t, oneLine(o.well(t, "check", "--write", "--rules", rules)), lock+said)
+		want(t, "the lock file", right, read(t, lock))
+	}
 	write(t, lock, strings.ReplaceAll(right, "\n", "\r\n"))
 	o.well(t, "check", "--rules", rules)
-
 	changed := func(old, now string) string { return strings.Replace(right, old, now, 1) }
 	for name, text := range map[string]string{
 		"a role": changed("roles/datastore.user", "roles/owner"), "one more": changed(`"functions": {`, `"functions": { "cleanupMore": {},`),
@@ -231,6 +204,16 @@ func TestCheckOfALockFile(t *testing.T) {
 		}
 	}
 	o.well(t, "check", "--indexes", "--rules", rules) // which is for a file
+	for _, args := range []string{"cleanupThings", "--indexes", "--json"} {
+		o.refuses(t, exitWrongUse, "--write writes the lock file", append([]string{"check", "--write", "--rules", rules}, args)...)
+	}
+	o.well(t, "check", "--write", "--rules", rules)
+	want(t, "the lock file", right, read(t, lock))
+	o.well(t, "check", "--write", "--rules", rulesFile(t, `{"rules":[]}`)) // as upstream's own list is
+	ok(t, errors.Join(os.Remove(lock), os.Mkdir(lock, 0o700)))
+	o.refuses(t, exitFailed, lock, "check", "--write", "--rules", rules)
+	o.inApp(t, map[string]string{"firebase.json": "{}"})
+	o.refuses(t, exitWrongUse, "there is no firesweep.json here or above", "check", "--write")
 }
 
 // TestIndexesOfThisRepository: firestore.indexes.json is what the command writes.

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/api/firebaserules/v1"
 	"google.golang.org/api/firestore/v1"
-	"google.golang.org/api/googleapi"
 	"google.golang.org/api/storage/v1"
 
 	"github.com/firesweep/firesweep/shared/collections"
@@ -338,23 +337,12 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 	return err
 }
 
-// apiError returns an error of Google's APIs in one line.
-func apiError(err error) error {
-	var api *googleapi.Error
-	if errors.As(err, &api) && api.Message != "" {
-		return fmt.Errorf("%d: %s", api.Code, api.Message)
-	}
-	return err
-}
-
 // print prints the findings for people.
 func (p *patient) print(to *printer) {
 	styles := map[string]string{levelProblem: red, levelWarning: yellow}
 	for _, f := range p.found {
 		to.Say(styles[f.Level], 0, 2, "%s: %s: %s", f.Level, f.About, f.Text)
-		if f.Do != "" {
-			to.Say("", 2, 3, "-> %s", f.Do)
-		}
+		to.remedy(f.Do)
 	}
 	if len(p.found) == 0 {
 		to.Say("", 0, 0, "Nothing was found that would make a job fail, or a mistake final.")

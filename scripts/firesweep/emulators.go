@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/tailscale/hujson"
 )
 
 // emulator is one of Firebase's emulators that jobs use.
@@ -160,16 +158,8 @@ func (a *app) configured() (map[string]string, error) {
 		Emulators map[string]json.RawMessage `json:"emulators"` // some are no emulators
 	}
 	if a.folder != "" {
-		name := filepath.Join(a.folder, "firebase.json")
-		text, err := os.ReadFile(name)
-		if err == nil {
-			text, err = hujson.Standardize(text)
-		}
-		if err == nil {
-			err = json.Unmarshal(text, &file)
-		}
-		if err != nil && !os.IsNotExist(err) {
-			return nil, wrongUse("%s: %w", a.short(name), err)
+		if err := a.readJSON(filepath.Join(a.folder, "firebase.json"), &file); err != nil {
+			return nil, err
 		}
 	}
 	hosts := map[string]string{}

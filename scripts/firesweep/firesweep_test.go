@@ -23,11 +23,11 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -113,7 +113,7 @@ func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 		readers: map[string]*documents.Client{}, dir: o.dir, running: o.running, in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
 		clock: func() time.Time { return o.now }, sleep: o.sleep, screen: o.screen, google: o.google,
 		credentials: func(context.Context) error { return o.noCredentials },
-		hooks:       restore.Hooks{Dial: enginetest.AtTime(func() time.Time { return o.now })},
+		hooks:       backends.Hooks{Dial: enginetest.AtTime(func() time.Time { return o.now })},
 	}
 	if o.other == nil {
 		a.export = func(variable, value string) error { o.exported[variable] = value; return nil }
@@ -388,7 +388,10 @@ func TestSettings(t *testing.T) {
 }
 
 // scheduled returns the jobs that the program was built with.
-func scheduled() []manifest.Entry { return jobsOf(functions.All()) }
+func scheduled() []manifest.Entry {
+	a := application{List: functions.List{All: functions.All()}}
+	return a.scheduled()
+}
 
 // jobNames are the names of all jobs, sorted.
 func jobNames() []string {

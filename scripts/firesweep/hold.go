@@ -201,11 +201,8 @@ Your credentials need roles/datastore.user.`,
 	c.Flags().StringArrayVar(&f.keep, "keep", nil, "judge again what is at this `PATH`; may be repeated")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	c.RunE = func(c *cobra.Command, names []string) error {
-		ways := map[bool]int{}
-		for _, given := range []bool{f.all, len(names) > 0, len(f.keep) > 0} {
-			ways[given]++
-		}
-		if ways[true] != 1 {
+		byName := len(names) > 0
+		if f.all && byName || (f.all || byName) == (len(f.keep) > 0) {
 			return wrongUse("name the jobs, or give --all, or --keep PATH: firesweep hold lists them")
 		}
 		return a.resume(c, f, names)
@@ -332,12 +329,10 @@ func (a *app) listHeld(ctx context.Context) error {
 			p.Say("", 0, 2, "No job is held, and nothing is kept.")
 		}
 		if len(h.Jobs) > 0 {
-			p.Say("", 0, 2, "Let a job run again:")
-			p.Command("%s", p.cmd("resume", "JOB"))
+			p.Say("", 0, 2, "Let a job run again: %s", p.cmd("resume", "JOB"))
 		}
 		if len(h.Keep) > 0 {
-			p.Say("", 0, 2, "Let the jobs judge something again:")
-			p.Command("%s", p.cmd("resume", "--keep", "PATH"))
+			p.Say("", 0, 2, "Let the jobs judge something again: %s", p.cmd("resume", "--keep", "PATH"))
 		}
 	}, h.failed())
 }

@@ -101,13 +101,9 @@ func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings
 		return nil, err
 	}
 	l := look.Project{DB: p.DB.Reader, Firestore: p.Firestore, Reads: look.Reads, Now: a.clock(), Rules: a.List}
-	there := map[string]bool{}
-	for _, e := range emulators {
-		_, host := a.set(e)
-		there[e.name] = cfg.Emulators.Firestore == "" || host != ""
-	}
+	on := cfg.Emulators
 	var noBucket error
-	if there["storage"] {
+	if on.Firestore == "" || on.Storage != "" {
 		if cfg, noBucket = a.settings(toLook, config.Firestore, config.Storage); noBucket == nil {
 			l.Bucket, err = objects.Open(ctx, objects.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, objects.ReadOnly)
 			if err != nil {
@@ -116,7 +112,7 @@ func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings
 			defer func() { err = errors.Join(err, l.Bucket.Close()) }()
 		}
 	}
-	if there["auth"] {
+	if on.Firestore == "" || on.Auth != "" {
 		client, err := accounts.Open(ctx, a.getenv("GOOGLE_CLOUD_PROJECT"), true, accounts.ReadOnly)
 		if err != nil {
 			return nil, err

@@ -252,6 +252,28 @@ func TestInitProposesNothing(t *testing.T) {
 	}
 }
 
+// TestInitFindsWhoseFilesTheyMayBe: each collection with documents of these ids may be their owner, whatever its name, also one that
+// has only some of them. A file of a document that exists anywhere is not due.
+func TestInitFindsWhoseFilesTheyMayBe(t *testing.T) {
+	t.Parallel()
+	o, file := inTheFuture(t)
+	for n := range 22 {
+		of := "users/"
+		if n > 19 {
+			of = "admins/"
+		}
+		o.Set(t, of+uidOf(n), fields{"name": "x"})
+		o.Set(t, "carts/"+uidOf(n), fields{"items": []any{}})
+		o.Put(t, "avatars/"+uidOf(n)+".jpg", nil, nil)
+	}
+	o.Set(t, "orders/"+autoID(1), fields{"of": uidOf(1)})
+	o.Put(t, "avatars/"+uidOf(23)+".jpg", nil, nil)
+	found := o.initFinds(t, "--rules", file)
+	want(t, "proposals", map[string]proposedRule{"cleanupOrphanedAvatars": {ruleOf(t, `{"objects":"avatars/{owner}.*","age":{"days":7},
+		"gone":[{"document":["admins/{owner}","carts/{owner}","users/{owner}"]}]}`), 1, 23}}, proposals(t, found))
+	wantParts(t, found.Proposals[0].Why, "their names have ids of admins, carts and users, and 1 of 23 of these do not exist there")
+}
+
 // TestInitShows is what somebody reads and writes at a terminal.
 func TestInitShows(t *testing.T) {
 	t.Parallel()
@@ -264,7 +286,7 @@ func TestInitShows(t *testing.T) {
 		"lists files in at most 22 requests, and looks up accounts, which is free.",
 		"Looked at a part of: drivers, notes, posts, posts/{post}/likes, photos/. Read: ",
 		"documents. Nothing was written to the project. 1. cleanupOrphanedPhotos Deletes objects photos/{driver}/** ",
-		"and 1 of 7 of these do not exist. Due now: 1 of 12 that were looked at. 2. cleanupDeletedPosts",
+		"and 1 of 7 of these do not exist there. Due now: 1 of 12 that were looked at. 2. cleanupDeletedPosts",
 		"Because your application marked them as deleted. Due now: 13 of 30 that were looked at. 3. cleanupDeletedNotes",
 		file+" was written. Nothing is deleted yet. What the rules would delete, one by one, and why: firesweep plan --rules "+file)
 }

@@ -21,11 +21,6 @@ import (
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
-// jobsOf returns the jobs among functions, without workers.
-func jobsOf(all []manifest.Entry) []manifest.Entry {
-	return slices.DeleteFunc(slices.Clone(all), func(e manifest.Entry) bool { return e.Trigger != manifest.Schedule })
-}
-
 // jobsNamed returns the jobs of these names, also in the lower case of their Cloud Run services, as alerts write them, or all
 // that the application uses if no name is given. The error says which name is no job, or that there is nothing to use.
 func (a *application) jobsNamed(names []string) ([]manifest.Entry, error) {
@@ -94,7 +89,7 @@ func (a *app) on(ctx context.Context, e manifest.Entry, f func(restore.Project) 
 	if err != nil {
 		return err
 	}
-	p, closeAll, err := a.hooks.Open(ctx, cfg, uses, a.clock)
+	p, closeAll, err := restore.Open(ctx, a.hooks, cfg, uses, a.clock)
 	if err != nil {
 		return err
 	}

@@ -28,9 +28,9 @@ import (
 	"google.golang.org/api/transport"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/quota"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -61,8 +61,8 @@ type app struct {
 	// emulators are not looked for.
 	export func(variable, value string) error
 
-	hooks   restore.Hooks // of what reads undo logs and takes runs back
-	running engine.Hooks  // of what plans and runs here
+	hooks   backends.Hooks // of what reads undo logs and takes runs back
+	running engine.Hooks   // of what plans and runs here
 
 	application
 	dir       string // the working directory
@@ -74,7 +74,7 @@ type app struct {
 
 	chosen string // the bucket, where STORAGE_BUCKET names none; empty: none was needed
 
-	given given
+	given string // as the printer has it
 
 	begun bool // the arguments are right, and a command has begun
 }
@@ -342,7 +342,7 @@ func (a *app) prepare(c *cobra.Command, _ []string) error {
 	if err := a.load(c.Name() == "init"); err != nil {
 		return err
 	}
-	a.given = given{Project: asGiven(c, "project"), Rules: asGiven(c, "rules")}
+	a.given = asGiven(c, "project", "rules")
 	if project := c.Flags().Lookup("project"); project != nil {
 		if err := a.chooseProject(project.Value.String()); err != nil {
 			return err

@@ -80,9 +80,7 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 		return err
 	}
 	p := a.aside(true)
-	plans, err := a.planAll(c.Context(), jobs, p, f.all, func(manifest.Entry) engine.Options {
-		return engine.Options{Force: f.force, Versions: f.out != ""}
-	})
+	plans, err := a.planAll(c.Context(), jobs, p, f.all, engine.Options{Force: f.force, Versions: f.out != ""}, nil)
 	if err != nil {
 		return err
 	}
@@ -150,15 +148,14 @@ func (a *app) function(job manifest.Entry, log io.Writer) (*engine.Function, err
 	return f, err
 }
 
-// planAll plans jobs one after the other, and prints each plan as soon as it is made.
-func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, all bool,
-	options func(manifest.Entry) engine.Options) (
-	[]planned, error,
-) {
+// planAll plans jobs one after the other, by what was approved of each, and prints each plan as soon as it is made.
+func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, all bool, o engine.Options,
+	approved map[string]*report.Approval,
+) ([]planned, error) {
 	plans := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
-		o := options(job)
 		var at far
+		o.Approved = approved[job.Name]
 		o.Watch = at.watch(fmt.Sprintf("planning %s (%d of %d)", job.Name, i+1, len(jobs)))
 		stop := a.progress(ctx, at.now)
 		one := a.planHere(ctx, job, o)

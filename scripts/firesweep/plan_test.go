@@ -92,35 +92,28 @@ func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 // TestProgress: how far long work is, is said every few seconds, if standard error is a terminal.
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	for _, terminal := range []bool{false, true} {
+	for terminal, says := range map[bool]string{false: "", true: "beginning (0 ms so far)\non its way (1 of 4) (0 ms so far)\n"} {
 		var at far
-		says := make(chan struct{})
-		waits := 0
+		waits, said := 0, make(chan struct{})
 		sleep := func(ctx context.Context, _ time.Duration) error {
-			switch waits++; waits {
-			case 1:
-			case 2:
+			if waits++; waits == 2 {
 				at.set("on its\nway", 1, 4)
-			default:
-				close(says)
-				<-ctx.Done()
-				return ctx.Err()
 			}
-			return nil
-		}
-		if !terminal {
-			close(says)
+			if waits < 3 {
+				return nil
+			}
+			close(said)
+			<-ctx.Done()
+			return ctx.Err()
 		}
 		var errs strings.Builder
 		a := &app{errs: &errs, clock: func() time.Time { return now }, sleep: sleep, screen: streams{errs: terminal}}
 		stop := a.progress(t.Context(), at.now)
-		<-says
-		stop()
-		said := "beginning (0 ms so far)\non its way (1 of 4) (0 ms so far)\n"
-		if !terminal {
-			said = ""
+		if terminal {
+			<-said
 		}
-		want(t, "standard error", said, errs.String())
+		stop()
+		want(t, "standard error", says, errs.String())
 	}
 }
 
@@ -247,22 +240,4 @@ func TestDoubtsOfAPlan(t *testing.T) {
 	o.Set(t, "drafts/c/revisions/r", map[string]any{"x": 1})
 	wantParts(t, o.well(t, "plan"), "warning: with: revisions below 1 of 1 documents would stay: add")
 	want(t, "of one of the nine jobs", 0, len(says("plan", "cleanupReports")))
-}
-
-// TestDoubtsThatCannotBeRead: that is said, and the plan is well.
-func TestDoubtsThatCannotBeRead(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	o.Set(t, "drafts/a", map[string]any{"editedAt": now.AddDate(-1, 0, 0)})
-	o.inApp(t, map[string]string{"firesweep.json": drafts})
-	a, _ := o.loaded(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	want(t, "after an interruption", []string(nil), a.doubts(ctx, a.Own[0], nil))
-	o.env["FIRESTORE_DATABASE"] = "-"
-	a, _ = o.loaded(t)
-	all := a.doubts(t.Context(), a.Own[0], nil)
-	if len(all) != 1 || !strings.Contains(all[0], "FIRESTORE_DATABASE") {
-		t.Errorf("%q", all)
-	}
 }

@@ -63,21 +63,6 @@ func TestPreviewOfAPlanFile(t *testing.T) {
 	wantNone(t, out, "reports/new")
 }
 
-// TestPlanFileOfAnotherBucket: files of the same names elsewhere were not approved.
-func TestPlanFileOfAnotherBucket(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	o.inApp(t, map[string]string{"firesweep.json": `{"rules":[
-		{"name":"cleanupExports","schedule":"0 4 * * *","objects":"exports/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"days":0}}]}`})
-	file := filepath.Join(t.TempDir(), "plan.json")
-	o.well(t, "plan", "--out", file)
-	rewrite(t, file, func(f *planFile) {
-		want(t, "bucket", o.Bucket, f.Plans["cleanupExports"].Bucket)
-		f.Plans["cleanupExports"].Bucket = "other"
-	})
-	o.refuses(t, exitWrongUse, "the plan is not for this: its bucket is \"other\", and here it is \""+o.Bucket+"\"; make a plan", "run", "--yes", "--plan", file)
-}
-
 // TestPlanFilesThatAreRefused do nothing, and the message says what to do.
 func TestPlanFilesThatAreRefused(t *testing.T) {
 	t.Parallel()

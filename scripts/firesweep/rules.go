@@ -38,7 +38,9 @@ type application struct {
 }
 
 // scheduled returns all jobs, without workers.
-func (a *application) scheduled() []manifest.Entry { return jobsOf(a.All) }
+func (a *application) scheduled() []manifest.Entry {
+	return slices.DeleteFunc(slices.Clone(a.All), func(e manifest.Entry) bool { return e.Trigger != manifest.Schedule })
+}
 
 // used returns the jobs that the application uses: its own rules, and those of the nine that it enables.
 func (a *application) used() []manifest.Entry {
@@ -224,15 +226,8 @@ func (a *app) readRC() (rc firebaseRC, err error) {
 	}
 	file := filepath.Join(a.folder, ".firebaserc")
 	rc.name = a.short(file)
-	text, err := os.ReadFile(file)
-	if err == nil {
-		text, err = hujson.Standardize(text)
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &rc)
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return rc, wrongUse("%s: %w", rc.name, errors.New(strings.TrimPrefix(err.Error(), "hujson: ")))
+	if err := a.readJSON(file, &rc); err != nil {
+		return rc, err
 	}
 	settings := a.getenv("XDG_CONFIG_HOME")
 	if home := a.home(); settings == "" && home != "" {
@@ -251,6 +246,24 @@ func (a *app) readRC() (rc firebaseRC, err error) {
 	linked, _ := filepath.EvalSymlinks(a.folder) // "" on an error
 	rc.active = cmp.Or(used.ActiveProjects[linked], used.ActiveProjects[a.folder])
 	return rc, nil
+}
+
+// readJSON reads a file of the Firebase CLI, which may have comments, if it is there.
+func (a *app) readJSON(file string, to any) error {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		text, err = hujson.Standardize(text)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, to)
+	}
+	if err != nil {
+		return wrongUse("%s: %w", a.short(file), errors.New(strings.TrimPrefix(err.Error(), "hujson: ")))
+	}
+	return nil
 }
 
 // project returns the project that is in use, or else the only one, or else the default. why is a sentence about it.

@@ -83,7 +83,7 @@ func TestRulesWithProblems(t *testing.T) {
 		`{"rules": [}`: "firesweep.json: line 1, column 12: it is not JSON: invalid character '}'",
 		"{\n\"enabled\": [\"cleanupNothing\"]\n}": `firesweep.json:2: enabled[0]: "cleanupNothing" is none of Firesweep's own jobs`,
 		"{\n\"enabled\": \"cleanupReports\"\n}":   "firesweep.json:2: enabled: it must be a list, not a string",
-		"{\n\"functions\": []}":                   `firesweep.json:2: functions: the list of your rules is called "rules"`,
+		"{\n\"functions\": []}":                   `firesweep.json:2: there is no key "functions"; the keys are $schema, rules, enabled`,
 		"":                                        "firesweep.json: it is empty: write { \"rules\": [ … ] }",
 	} {
 		o.inApp(t, map[string]string{"firesweep.json": text + " "})

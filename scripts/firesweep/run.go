@@ -92,9 +92,7 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 		return wrongUse("%s: give the project's id: --confirm %s", first, a.getenv("GOOGLE_CLOUD_PROJECT"))
 	}
 	asks := !f.yes || first != ""
-	plans, err := a.planAll(ctx, jobs, a.aside(f.yes), f.all, func(job manifest.Entry) engine.Options {
-		return engine.Options{Force: f.force, Approved: f.approved[job.Name], Versions: asks}
-	})
+	plans, err := a.planAll(ctx, jobs, a.aside(f.yes), f.all, engine.Options{Force: f.force, Versions: asks}, f.approved)
 	if err != nil {
 		return err
 	}

@@ -6,16 +6,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
@@ -223,40 +220,6 @@ func TestRunWithALimit(t *testing.T) {
 	want(t, "drafts", 4, len(o.Documents(t, "drafts")))
 }
 
-// TestRunGoesOn: what is left when the time of a run is over, the next one does in this process, until nothing is left.
-func TestRunGoesOn(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	o.dueDrafts(t, 3000)
-	// The first two runs have planned for half of their time when they have read a page.
-	var passed atomic.Int64
-	var late, runs atomic.Bool // runs: what is shown first is planned
-	o.running.Dial = queried(func(collection string) error {
-		if runs.Load() && collection == "drafts" && passed.Load() < 2*260 && late.CompareAndSwap(false, true) {
-			passed.Add(260)
-		}
-		return nil
-	})
-	o.running.Dial = append(o.running.Dial, wire.Before(func(_ context.Context, _ string, message any) error {
-		if _, commits := message.(*firestorepb.CommitRequest); commits {
-			runs.Store(true)
-		}
-		return nil
-	})...)
-	o.running.BeforeApply = func() { late.Store(false) }
-	a, out, errs := o.app()
-	a.clock = func() time.Time { return o.now.Add(time.Duration(passed.Load()) * time.Second) }
-	want(t, fmt.Sprint("exit code: ", errs, out), exitFine, a.run(t.Context(), []string{"run", "--yes", "--confirm", o.ID}))
-	want(t, "drafts", 1, len(o.Documents(t, "drafts")))
-	want(t, "saved runs", 3, len(o.Documents(t, "cleanupRuns")))
-	want(t, "runs that say that another one follows", 2, strings.Count(oneLine(out.String()), "It ran out of time. The next run begins now,"))
-	for id, run := range o.Documents(t, "cleanupRuns") {
-		rep, err := report.Of(documents.Document{Path: id, Data: run})
-		ok(t, err)
-		want(t, "a way back from "+id, rep.Done() > 0, strings.Contains(out.String(), "undo "+shortID(id)+"\n"))
-	}
-}
-
 // TestRunInterrupted: it ends in order, says what it did, and the next run need not wait.
 func TestRunInterrupted(t *testing.T) {
 	t.Parallel()
@@ -298,6 +261,7 @@ func TestRunKeepsLimits(t *testing.T) {
 	wantParts(t, oneLine(out), "aborted", "a safety limit stopped it: the plan has more than 1 actions (MAX_ACTIONS)",
 		"2 were not done because of a safety limit, and nothing does them before somebody acts", "Nothing was deleted or changed.")
 	want(t, "what tripped is said", 1, strings.Count(oneLine(out), "(MAX_ACTIONS)"))
+	wantParts(t, out, "run it once without the limit:\n    firesweep run cleanupReports --force\n") // as TestForcedRun does
 	wantNone(t, out, "Terraform", `{"`)
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
 	o.running.Dial = queried(func(string) error { return status.Error(codes.InvalidArgument, "broken") })
@@ -306,35 +270,6 @@ func TestRunKeepsLimits(t *testing.T) {
 	o.running.Dial = documents.ReadOnly() // as of somebody with the role of a viewer
 	out, _ = o.ends(t, exitFailed, args...)
 	wantParts(t, oneLine(out), "PermissionDenied", "-> A right is missing.")
-}
-
-// hint returns the command that lifts what tripped, as its arguments.
-func hint(t *testing.T, out string) []string {
-	t.Helper()
-	_, command, found := strings.Cut(out, ":\n    firesweep ")
-	if !found {
-		t.Fatalf("no command in\n%s", out)
-	}
-	command, _, _ = strings.Cut(command, "\n")
-	return strings.Fields(command)
-}
-
-// TestHintsCanBePasted: what is printed under an aborted plan or run lifts all that it tripped, and nothing else is needed.
-func TestHintsCanBePasted(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	const rules = `{"rules": [{"name": "cleanupDrafts", "schedule": "0 4 * * *", "collection": "drafts",
-		"age": {"field": "editedAt", "days": 90}, "where": [{"field": "hidden", "is": "missing"}]}]}`
-	o.dueDrafts(t, 20)
-	o.inApp(t, map[string]string{"firesweep.json": rules, "firebase.json": "{}"})
-	wanted := []string{"run", "cleanupDrafts", "--force"}
-	for _, args := range [][]string{{"plan", "cleanupDrafts"}, {"run", "--yes", "--confirm", o.ID},
-		{"plan"}} {
-		out, _ := o.ends(t, exitFailed, args...)
-		want(t, fmt.Sprint(args), wanted, hint(t, out))
-	}
-	o.well(t, append(wanted, "--yes", "--confirm", o.ID)...)
-	want(t, "what is left", []string{"young"}, slices.Collect(maps.Keys(o.Documents(t, "drafts"))))
 }
 
 // TestRunRefuses what it cannot do, before it does anything.

@@ -77,7 +77,8 @@ func TestHowAJobStands(t *testing.T) {
 	if s := o.standingOf(t, "cleanupReports"); s.State != stateNever || s.Runs == nil {
 		t.Errorf("before any run: %+v", s)
 	}
-	o.called(t, "cleanupReports", "")
+	saved := "cleanupRuns/" + o.called(t, "cleanupReports", "").RunID
+	well := o.Documents(t, "cleanupRuns")[strings.TrimPrefix(saved, "cleanupRuns/")]
 	record := o.Documents(t, "cleanupJobs")["cleanupReports"]
 	late := now.Add(25*time.Hour + 300*time.Second) // a day, an hour's grace, and the timeout
 	minute := enginetest.Leased("cleanupReports-1", now.Add(time.Minute))
@@ -85,12 +86,16 @@ func TestHowAJobStands(t *testing.T) {
 	undoing["run"] = ""
 	for _, tt := range []struct {
 		name          string
-		lease         map[string]any // what the record says instead
+		lease         map[string]any // what the record says instead or, with a status, the report of the last run
 		now           time.Time
 		state, detail string
 		problem       string // what the doctor says; empty: nothing
 	}{
 		{"has run", nil, late, stateFine, "", ""},
+		{"failed", map[string]any{"status": "failed", "failures": []any{map[string]any{"target": "reports/x", "action": "delete report", "error": "no luck"}}},
+			late, stateFailed, "delete report reports/x: no luck", "Failed. delete report reports/x: no luck."},
+		{"was aborted", map[string]any{"status": "aborted", "failures": []any{map[string]any{"limit": map[string]any{"limit": "MAX_ACTIONS", "most": 1}}}},
+			late, stateAborted, "the plan has more than 1 actions (MAX_ACTIONS)", "Aborted. a safety limit stopped it: the plan has more than 1 actions"},
 		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs daily 00:00 Asia/Tokyo.",
 			"Did not run in time."},
 		{"runs", minute, now.Add(59 * time.Second), stateUnderWay, "Run cleanupReports-1 is under way.", ""},
@@ -105,9 +110,14 @@ func TestHowAJobStands(t *testing.T) {
 			"No run can begin: the field until"},
 		{"a foreign holder", map[string]any{"holder": 7}, now, stateBroken, "is not one that this program wrote", "No run can begin: the field holder"},
 	} {
-		changed := maps.Clone(record)
+		changed, path := maps.Clone(record), "cleanupJobs/cleanupReports"
+		o.Set(t, path, record)
+		o.Set(t, saved, well)
+		if tt.lease["status"] != nil {
+			changed, path = maps.Clone(well), saved
+		}
 		maps.Copy(changed, tt.lease)
-		o.Set(t, "cleanupJobs/cleanupReports", changed)
+		o.Set(t, path, changed)
 		o.now = tt.now
 		s := o.standingOf(t, "cleanupReports")
 		want(t, tt.name, tt.state, s.State)
@@ -138,46 +148,6 @@ func TestHowAJobStands(t *testing.T) {
 	}
 }
 
-// TestAbortedAndFailedAreStates: a job is not fine until a run of it has succeeded again, and what watches it is told so.
-func TestAbortedAndFailedAreStates(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t)
-	o.called(t, "cleanupReports", "")
-	o.reports(t)
-	rep := func(state, cause string) {
-		t.Helper()
-		out, errs := o.ends(t, exitFailed, "runs", "--json", "cleanupReports")
-		want(t, "standard error", "", errs)
-		s := parsed[standings](t, out).Jobs[0]
-		want(t, "state", state, s.State)
-		wantParts(t, s.Detail, cause)
-		out, _ = o.ends(t, exitFailed, "show", "cleanupReports")
-		wantParts(t, out, "cleanupReports: "+state)
-		out, _ = o.ends(t, exitFailed, "doctor", "--json", "cleanupReports")
-		if !slices.ContainsFunc(parsed[struct{ Findings []finding }](t, out).Findings, func(f finding) bool {
-			return f.Level == levelProblem && strings.HasPrefix(f.Text, capital(state)+". ") && strings.Contains(f.Text, cause)
-		}) {
-			t.Errorf("the doctor says\n%s", out)
-		}
-	}
-	o.now = o.now.Add(time.Minute)
-	o.env["MAX_ACTIONS"] = "1"
-	o.called(t, "cleanupReports", "")
-	rep(stateAborted, "MAX_ACTIONS")
-	o.env["MAX_ACTIONS"] = ""
-	o.now = o.now.Add(time.Minute)
-	failed := o.called(t, "cleanupReports", "")
-	o.now = o.now.Add(time.Minute)
-	want(t, "state", stateFine, o.standingOf(t, "cleanupReports").State)
-	failed.Status, failed.Failures = report.Failed, []report.Failure{{Target: "reports/x", Action: "delete report",
-		Error: "no such luck"}}
-	o.Set(t, "cleanupRuns/"+failed.RunID, map[string]any{"runId": failed.RunID, "job": failed.Job, "status": "failed",
-		"startedAt": failed.StartedAt,
-		"failures":  []any{map[string]any{"target": "reports/x", "action": "delete report", "error": "no such luck"}}})
-	o.Set(t, "cleanupJobs/cleanupReports", map[string]any{"lastReport": o.Documents(t, "cleanupRuns")[failed.RunID]})
-	rep(stateFailed, "delete report reports/x: no such luck")
-}
-
 // TestKilledRun is in the list, is shown and taken back by the end of its id, before another run has followed it and after.
 func TestKilledRun(t *testing.T) {
 	t.Parallel()
@@ -188,6 +158,7 @@ func TestKilledRun(t *testing.T) {
 		o.Set(t, "cleanupJobs/cleanupReports", enginetest.Leased(killed.RunID, o.now.Add(6*time.Minute)))
 		short := shortID(killed.RunID)
 		o.now = o.now.Add(time.Minute)
+		wantParts(t, oneLine(o.well(t, "runs", "--project", o.ID, "cleanupReports")), "Stop it: firesweep hold --project "+o.ID+" cleanupReports --stop")
 		wantParts(t, o.well(t, "show", short), killed.RunID, "Run "+killed.RunID+" is under way.", "reports/old")
 		o.refuses(t, exitFailed, "is under way", "undo", short)
 		o.now = o.now.Add(5 * time.Minute)

@@ -18,17 +18,12 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// given are the flags that every command about the same runs needs, as they were given, each with a blank before it.
-type given struct{ Project, Rules string }
-
-func (g given) String() string { return g.Project + g.Rules }
-
 // printer writes for people.
 type printer struct {
 	to       io.Writer
 	width    int // in columns
 	colour   bool
-	given    given
+	given    string // flags that every command about the same runs needs, as they were given
 	npx      bool   // npx started the command: it is on nobody's PATH
 	where    string // the project that results are about
 	emulated bool   // it is on emulators
@@ -58,7 +53,7 @@ func (a *app) aside(yes bool) *printer {
 
 // cmd is a command to type about the same runs as this one.
 func (p *printer) cmd(verb string, args ...string) string {
-	command := strings.Join(append([]string{"firesweep " + verb + p.given.String()}, args...), " ")
+	command := strings.Join(append([]string{"firesweep " + verb + p.given}, args...), " ")
 	if p.npx {
 		command = "npx " + command
 	}

@@ -33,21 +33,6 @@ func TestStatusWords(t *testing.T) {
 	}
 }
 
-// TestCommandsToType: what is advised is about the project and the rules that were given, and nobody's words are changed.
-func TestCommandsToType(t *testing.T) {
-	t.Parallel()
-	o := withReports(t, "UNDO_DAYS=7")
-	const theirs = "firesweep run cleanupReports"
-	o.Set(t, "reports/old", map[string]any{"status": "reviewed", "createdAt": now.AddDate(0, -2, 0), "text": theirs})
-	id := o.called(t, "cleanupReports", "").RunID
-	wantParts(t, o.well(t, "show", "--project", o.ID, id, "reports/old"), theirs)
-	runID := o.underWayRun(t)
-	out := o.well(t, "runs", "--project", o.ID, "cleanupReports")
-	wantParts(t, oneLine(out), "Stop it: firesweep hold --project "+o.ID+" cleanupReports --stop")
-	errs := o.refuses(t, exitFailed, "Stop it: firesweep hold --project "+o.ID+" cleanupReports --stop", "show", "--project", o.ID, runID)
-	want(t, "lines", 1, strings.Count(errs, "\n"))
-}
-
 // full is a disk without room.
 type full struct{}
 
@@ -79,6 +64,8 @@ func TestActions(t *testing.T) {
 	want(t, "the actions", "  delete draft: 0 of 3 done; 3 begun: the next run does the rest\n"+
 		"  delete post: 2 of 4 done; 1 changed meanwhile, so it was kept; 1 failed\n"+
 		"  3 were left to the next run, or turned out to be kept\n", out.String())
+	p.ran(planned{}, ran{Report: &report.Report{Status: report.Partial}, more: true})
+	wantParts(t, out.String(), "It ran out of time. The next run begins now,")
 }
 
 // TestUsed names no figure that is zero.
@@ -180,17 +167,6 @@ func TestWrap(t *testing.T) {
 		{"a  b", 9, "a  b"}, {"abcdefgh x", 3, "abcdefgh|x"}, {"x abcdefgh", 3, "x|abcdefgh"}, {"山 山", 3, "山 山"},
 	} {
 		want(t, tt.text, tt.want, strings.Join(wrap(tt.text, tt.most), "|"))
-	}
-}
-
-// TestPlain: no character of a text is a command, changes the direction of writing, or is seen by nobody.
-func TestPlain(t *testing.T) {
-	t.Parallel()
-	for text, shown := range map[string]string{
-		"posts/ä 山": "posts/ä 山", "a\x1b[2Jb\tc\nd": `a\x1b[2Jb c d`, "a\u202eb\u2066c\u200bd\u00ade\u2028f": `a\u202eb\u2066c\u200bd\u00ade\u2028f`,
-		"a\xffb\u009b": "a\ufffdb" + `\u009b`,
-	} {
-		want(t, text, shown, plain(text))
 	}
 }
 

@@ -10,10 +10,7 @@ import (
 
 	"firebase.google.com/go/v4/auth"
 
-	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -105,6 +102,11 @@ func TestUndoOfAPart(t *testing.T) {
 	o.refuses(t, exitFailed, "no run with the id cleanupReports-20260101T000000Z-0123abcd is known", "undo", "cleanupReports-20260101T000000Z-0123abcd")
 	o.refuses(t, exitWrongUse, "reports/typo", "undo", "--yes", "--only", "reports/r01", "--only", "reports/typo", run)
 	want(t, "reports that are back", 0, len(o.Documents(t, "reports")))
+	wantParts(t, oneLine(o.well(t, "undo", "--yes", "--only", "reports/r01", run)), "On the keep list, which no job deletes: 1 item.",
+		"firesweep resume --keep "+run)
+	want(t, "held", 0, len(o.held(t)))
+	o.well(t, "resume", "--yes", "--keep", run)
+	want(t, "on the keep list", 0, len(parsed[holding](t, o.well(t, "hold", "--json")).Keep))
 	o.well(t, "undo", "--yes", "--where", "reporter=u1", run)
 	for id, d := range o.Documents(t, "reports") {
 		want(t, "the reporter of "+id+", which is back", any("u1"), d["reporter"])
@@ -137,76 +139,16 @@ func TestUndoWithoutTheQueue(t *testing.T) {
 	}
 }
 
-// TestPostStaysThoughItsCircleIsGone: what one job deleted and an undo brought back is not deleted by another.
-func TestPostStaysThoughItsCircleIsGone(t *testing.T) {
-	t.Parallel()
-	o := withSample(t)
-	before := o.Documents(t, "posts")
-	run := o.called(t, "checkGhostCircles", "").RunID
-	gone := slices.DeleteFunc(slices.Sorted(maps.Keys(before)), func(id string) bool { return o.Documents(t, "posts")[id] != nil })
-	if len(gone) == 0 {
-		t.Fatal("no post is gone")
-	}
-	post := "posts/" + gone[0]
-	wantParts(t, o.well(t, "runs", "--of", post), "deleted", post, shortID(run))
-	wantParts(t, o.well(t, "runs", "--of", gone[0]), post)
-	wantParts(t, o.well(t, "show", run, post), "deleted "+post, "circleId: ")
-	o.ends(t, exitFailed, "runs", "--of", "posts/none")
-	wantParts(t, o.well(t, "undo", "--yes", "--only", post, run), "On the keep list: ",
-		"firesweep resume --keep "+run)
-	want(t, "held", 0, len(o.held(t)))
-	wantParts(t, oneLine(o.well(t, "hold")), post, "it came back by undoing a run", run)
-	next := o.called(t, "cleanupOrphanedMedia", "")
-	if o.Documents(t, "posts")[gone[0]] == nil || next.Kept[jobstate.KeptListed]+next.Kept[jobstate.KeptWithListed] == 0 {
-		t.Errorf("it is deleted again: kept %v", next.Kept)
-	}
-	o.well(t, "resume", "--yes", "--keep", run)
-	if o.called(t, "cleanupOrphanedMedia", ""); o.Documents(t, "posts")[gone[0]] != nil {
-		t.Error("it is kept although the jobs judge it again")
-	}
-}
-
-// TestUndoWarns: what things will lack that come back is said before they do.
-func TestUndoWarns(t *testing.T) {
-	t.Parallel()
-	o := withSample(t)
-	if !o.EmbeddedStorage() {
-		t.Skip("the Firebase Emulator Suite's Storage has no soft delete, from which objects come back; the embedded one has")
-	}
-	run := o.called(t, "checkGhostCircles", "").RunID
-	wantParts(t, o.preview(t, run), "Warning: files come back with the bucket's default access")
-	want(t, "warnings", 1, len(parsed[taken](t, o.well(t, "undo", "--yes", "--json", run)).Warnings))
-}
-
-// TestUndoneAccounts: claims, addresses and identities are shown first, and claims come back only if that is asked for. Jobs on another
-// database that could delete the account are held, too.
+// TestUndoneAccounts: claims, addresses and identities are shown before and after, and how claims would come back.
 func TestUndoneAccounts(t *testing.T) {
 	t.Parallel()
-	for _, claims := range []bool{false, true} {
-		o := newOperator(t, "UNDO_DAYS=7", "FIRESTORE_DATABASE_cleanupReports=other")
-		ctx := t.Context()
-		o.Set(t, "users/u1", map[string]any{"banStatus": "permanent", "permanentBanScheduledDeletionAt": o.now.Add(-time.Hour)})
-		o.Import(t, new(auth.UserToImport).UID("u1").Email("a@example.com").EmailVerified(true).
-			CustomClaims(map[string]any{"admin": true}))
-		run := o.called(t, "cleanupBannedUsers", "").RunID
-		args := []string{run}
-		if claims {
-			args = []string{"--claims", run}
-		}
-		shown := o.preview(t, args...)
-		wantParts(t, shown, "a@example.com", `{"admin":true}`)
-		wantParts(t, shown, "firesweep undo "+strings.Join(args, " ")+" --yes\n")
-		wantParts(t, o.well(t, append([]string{"undo", "--yes"}, args...)...), "a@example.com", `{"admin":true}`)
-		want(t, "held", []string{"cleanupBannedUsers", "cleanupBannedUsers", "deletePlaceholderUser", "deletePlaceholderUser", "new-jobs", "new-jobs"}, o.held(t))
-		user, err := o.Auth(t).GetUser(ctx, "u1")
-		ok(t, err)
-		want(t, "verified", true, user.EmailVerified)
-		want(t, "claims", claims, user.CustomClaims["admin"] == true)
-		if claims {
-			continue
-		}
-		wantParts(t, oneLine(o.well(t, "undo", run)), `it is back without its claims {"admin":true}: set them by hand`)
-	}
+	o := newOperator(t, "UNDO_DAYS=7")
+	o.Set(t, "users/u1", map[string]any{"banStatus": "permanent", "permanentBanScheduledDeletionAt": o.now.Add(-time.Hour)})
+	o.Import(t, new(auth.UserToImport).UID("u1").Email("a@example.com").CustomClaims(map[string]any{"admin": true}))
+	run := o.called(t, "cleanupBannedUsers", "").RunID
+	wantParts(t, o.preview(t, "--claims", run), "a@example.com", `{"admin":true}`, "firesweep undo --claims "+run+" --yes\n")
+	wantParts(t, o.well(t, "undo", "--yes", run), "a@example.com", `{"admin":true}`)
+	wantParts(t, oneLine(o.well(t, "undo", run)), `it is back without its claims {"admin":true}: set them by hand`)
 }
 
 // TestShowListsTheFirst of much, and all if that is asked for.
@@ -232,32 +174,6 @@ func TestShowListsTheFirst(t *testing.T) {
 	o.refuses(t, exitWrongUse, "reports/none is not in the undo log", "show", "cleanupReports", "reports/r51",
 		"reports/none")
 	want(t, "last run", string(report.Completed), string(short.Status))
-}
-
-// TestShowLeavesOutWhatStayed: what was to be deleted and was not, is not among what a run did, nor is its item if that is all.
-func TestShowLeavesOutWhatStayed(t *testing.T) {
-	t.Parallel()
-	o := newOperator(t, "UNDO_DAYS=7")
-	o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
-	report := o.called(t, "cleanupReports", "")
-	packed, err := runlog.Pack([]undo.Record{
-		{Item: "account ken"}, {Of: 1, Account: &undo.Account{UID: "ken"}},
-		{Item: "users/hana", Reason: "users/hana is deleted"}, {Of: 3, Account: &undo.Account{UID: "hana"}},
-		{Item: "ken"}, {Of: 5, Object: &undo.Object{Name: "ken.png", Generation: 7}},
-		{Item: "reports/b", Action: "delete report"}, {Of: 7, Write: &undo.Write{Op: documents.Delete, Path: "reports/b", Found: true}},
-	})
-	ok(t, err)
-	o.Set(t, runlog.DoneOf(report.RunID)+"/999999-00", map[string]any{
-		"data": packed[0], "parts": 1, "records": 8, "at": documents.ServerTimestamp, "stayed": []int{2, 4, 6},
-	})
-	var targets []string
-	for _, thing := range parsed[shownRun](t, o.well(t, "show", "--json", report.RunID)).Did.Things {
-		targets = append(targets, thing.Target)
-	}
-	want(t, "things", []string{"reports/a", "reports/b"}, targets)
-	text := o.well(t, "show", report.RunID) + o.well(t, "show", report.RunID, "reports/a", "reports/b")
-	wantParts(t, text, "deleted reports/a", "deleted reports/b")
-	wantNone(t, text, "ken", "hana")
 }
 
 // TestShowOfHalfARun: without its report, what it did is known nevertheless; without its log that is said.
@@ -324,7 +240,7 @@ func TestWhatIsListedOfThings(t *testing.T) {
 		Found    []foundThing
 	}](t, o.well(t, "runs", "--json", "--of", file)).Found
 	want(t, "found", []foundThing{{Run: circles.RunID, Target: file, What: "deleted"}}, found)
-	wantParts(t, o.preview(t, "--only", file, circles.RunID), file)
+	wantParts(t, o.preview(t, "--only", file, circles.RunID), file, "Warning: files come back with the bucket's default access")
 	bucket := o.env["STORAGE_BUCKET"]
 	o.env["STORAGE_BUCKET"] = "" // the run's report has it
 	wantParts(t, o.well(t, "runs", "--of", file), file+"\n")

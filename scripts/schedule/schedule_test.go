@@ -47,16 +47,6 @@ func of(text string) manifest.Entry {
 	return manifest.Entry{Name: "cleanupThings", Schedule: text[:at], TimeZone: text[at+1:]}
 }
 
-func TestNoSchedule(t *testing.T) {
-	t.Parallel()
-	defer func() {
-		if says, _ := recover().(string); !strings.Contains(says, "read the schedule of cleanupThings") {
-			t.Errorf("panic %q", says)
-		}
-	}()
-	Times(of("0 25 * * * UTC"), begin)
-}
-
 // TestEveryScheduleComes: what the list may say, the library reads, and it comes within two months.
 func TestEveryScheduleComes(t *testing.T) {
 	t.Parallel()
@@ -66,7 +56,15 @@ func TestEveryScheduleComes(t *testing.T) {
 			for _, day := range []string{"*", "31", "30-31", "29,31", "*/31", "1-31/30"} {
 				for _, weekday := range []string{"*", "0", "7", "0-7", "6-7", "1,5-7/2", "*/7", "7-7", "0,7", "07", "00-07/01"} {
 					tried++
-					comesWithin(t, strings.Join([]string{minute, hour, day, "*", weekday}, " "), now, now.AddDate(0, 2, 0))
+					schedule := strings.Join([]string{minute, hour, day, "*", weekday}, " ")
+					entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(`{"rules":[{"name":"cleanupThings",
+						"schedule":"` + schedule + `","timeZone":"Europe/Berlin","collection":"a","age":{"field":"at","days":1}}]}`)})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if wait := Longest(entries[len(entries)-1], now, 1); wait == 0 || wait > 62*24*time.Hour {
+						t.Errorf("%s comes after %s", schedule, wait)
+					}
 				}
 			}
 		}
@@ -74,22 +72,4 @@ func TestEveryScheduleComes(t *testing.T) {
 	if tried != 594 {
 		t.Errorf("%d schedules were tried", tried)
 	}
-}
-
-// comesWithin fails the test unless a rule may have a schedule and it comes between two moments.
-func comesWithin(t *testing.T, schedule string, now, until time.Time) {
-	t.Helper()
-	entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(
-		`{"rules":[{"name":"cleanupThings","schedule":"` + schedule + `","timeZone":"Europe/Berlin",` +
-			`"collection":"a","age":{"field":"at","days":1}}]}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for at := range Times(entries[len(entries)-1], now) {
-		if at.After(until) {
-			t.Errorf("%s comes at %s", schedule, at)
-		}
-		return
-	}
-	t.Errorf("%s never comes", schedule)
 }

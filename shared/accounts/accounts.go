@@ -130,7 +130,7 @@ func (w Writer) Delete(ctx context.Context, uids []string) []error {
 	results := make([]error, len(uids))
 	for i, uid := range uids {
 		if failed[uid] != nil {
-			results[i] = fmt.Errorf("delete account %s: %w", harmless.Text(uid), failed[uid])
+			results[i] = harmless.Errorf("delete account %s: %w", uid, failed[uid])
 		}
 	}
 	return results
@@ -218,7 +218,7 @@ type refusal struct {
 }
 
 // Error returns what the API said.
-func (r refusal) Error() string { return r.message }
+func (r refusal) Error() string { return harmless.Text(r.message) }
 
 // Unwrap returns the client's error.
 func (r refusal) Unwrap() error { return r.error }

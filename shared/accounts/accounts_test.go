@@ -19,6 +19,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/harmless/harmlesstest"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -384,5 +385,34 @@ func TestDeletedAccountsAreTold(t *testing.T) {
 	w.Delete(t.Context(), []string{"u4", "u5"})
 	if diff := cmp.Diff([][]string{{"u1", "u3"}}, told); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+// TestErrorsAreHarmless: no error repeats a uid, or what Authentication answers, so that it does anything to who reads it.
+func TestErrorsAreHarmless(t *testing.T) {
+	for _, evil := range harmlesstest.Texts {
+		refused := &googleapi.Error{Code: http.StatusForbidden, Message: "no right to " + evil}
+		for _, answer := range []func(int, []string) (map[int]string, error){
+			func(int, []string) (map[int]string, error) { return nil, refused },
+			func(int, []string) (map[int]string, error) { return map[int]string{0: evil}, nil },
+			func(int, []string) (map[int]string, error) { return map[int]string{7: evil}, nil },
+		} {
+			f := &fake{answer: answer, list: func(string) (*Listed, error) { return nil, refused }}
+			w, i := writer(f, new(int)), newClient(f).Importer()
+			if ValidUID(evil) { // no other has an account
+				harmlesstest.Check(t, "Delete", w.Delete(t.Context(), []string{evil})[0])
+			}
+			harmlesstest.Check(t, "Delete of one", w.Delete(t.Context(), []string{"u1"})[0])
+			reasons, err := i.Import(t.Context(), []Account{{UID: "u1"}})
+			if err == nil {
+				err = errors.New(reasons["u1"])
+			}
+			harmlesstest.Check(t, "Import", err)
+			for _, err := range w.Pages(t.Context(), "") {
+				harmlesstest.Check(t, "Pages", err)
+			}
+			_, err = Parse(evil)
+			harmlesstest.Check(t, "Parse", err)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/identitytoolkit/v1"
 
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -35,7 +36,7 @@ func (i Importer) Import(ctx context.Context, all []Account) (refused map[string
 		some, err := i.importSome(ctx, chunk)
 		maps.Copy(refused, some)
 		if err != nil {
-			return refused, fmt.Errorf("import %d accounts: %w", len(chunk), readable(err))
+			return refused, harmless.Errorf("import %d accounts: %w", len(chunk), readable(err))
 		}
 	}
 	return refused, nil
@@ -60,7 +61,7 @@ func (i Importer) importSome(ctx context.Context, some []Account) (map[string]st
 		if index < 0 || index >= len(some) {
 			return nil, fmt.Errorf("the answer names user %d of %d: %s", index, len(some), reason)
 		}
-		refused[some[index].UID] = reason
+		refused[some[index].UID] = harmless.Text(reason)
 	}
 	return refused, nil
 }
@@ -69,7 +70,7 @@ func (i Importer) importSome(ctx context.Context, some []Account) (map[string]st
 // from coming back.
 func (i Importer) halves(ctx context.Context, some []Account, reason string) (map[string]string, error) {
 	if len(some) == 1 {
-		return map[string]string{some[0].UID: reason}, nil
+		return map[string]string{some[0].UID: harmless.Text(reason)}, nil
 	}
 	refused := map[string]string{}
 	for _, half := range [][]Account{some[:len(some)/2], some[len(some)/2:]} {

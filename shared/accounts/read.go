@@ -12,6 +12,7 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/identitytoolkit/v1"
 
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -47,7 +48,7 @@ func (r Reader) Pages(ctx context.Context, token string) iter.Seq2[Page, error] 
 				err = fmt.Errorf("%w: %w", ErrToken, err)
 			}
 			if err != nil {
-				yield(Page{}, fmt.Errorf("list accounts: %w", readable(err)))
+				yield(Page{}, harmless.Errorf("list accounts: %w", readable(err)))
 				return
 			}
 			if token = listed.NextPageToken; !yield(Page{Accounts: accountsOf(listed.Users), Next: token}, nil) {
@@ -115,7 +116,7 @@ func (r Reader) Sharing(ctx context.Context, all []Account) (found []Account, er
 		usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
 		users, err := r.c.api.GetUsers(ctx, ids)
 		if err != nil {
-			return nil, fmt.Errorf("look up accounts by %d of what they have: %w", len(chunk), readable(err))
+			return nil, harmless.Errorf("look up accounts by %d of what they have: %w", len(chunk), readable(err))
 		}
 		found = append(found, accountsOf(users)...)
 	}

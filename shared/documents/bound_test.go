@@ -34,7 +34,7 @@ func TestAtMost(t *testing.T) {
 	read := func(most int) (n int, err error) {
 		sent = 0
 		ctx := documents.AtMost(ctx, most)
-		_, err = c.Writer(free{}).Transact(ctx, true, func(ctx context.Context, tx *documents.Transaction) error {
+		_, _, err = c.Writer(free{}).Transact(ctx, true, func(ctx context.Context, tx *documents.Transaction) error {
 			all, err := tx.GetAll(ctx, paths)
 			for _, d := range all {
 				n += len(d.Data["text"].(string))

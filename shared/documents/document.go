@@ -123,20 +123,19 @@ func (r Reader) documentOf(ctx context.Context, s *firestore.DocumentSnapshot) (
 // withUnknown returns the fields of a document of which the client library does not know all values. It reads the document once
 // more, in the form of Firestore's API. If that has changed meanwhile, the error is one after which a transaction is tried again.
 func (r Reader) withUnknown(ctx context.Context, s *firestore.DocumentSnapshot, path string) (map[string]any, error) {
-	for o, err := range r.Originals(ctx, []string{path}) {
-		if err != nil {
-			return nil, err
-		}
-		if !o.UpdateTime.Equal(s.UpdateTime) {
-			break
-		}
-		data := make(map[string]any, len(o.Fields))
-		for name, raw := range o.Fields {
-			if data[name], err = s.DataAtPath(firestore.FieldPath{name}); err != nil {
-				data[name] = raw
-			}
-		}
-		return data, nil
+	found, err := r.Originals(ctx, []string{path})
+	if err != nil {
+		return nil, err
 	}
-	return nil, status.Errorf(codes.Aborted, "%s changed while it was read", path)
+	original, there := found[path]
+	if !there || !original.UpdateTime.Equal(s.UpdateTime) {
+		return nil, status.Errorf(codes.Aborted, "%s changed while it was read", Shown(path))
+	}
+	data := make(map[string]any, len(original.Fields))
+	for name, raw := range original.Fields {
+		if data[name], err = s.DataAtPath(firestore.FieldPath{name}); err != nil {
+			data[name] = raw
+		}
+	}
+	return data, nil
 }

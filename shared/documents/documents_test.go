@@ -284,7 +284,7 @@ func (free) WaitN(ctx context.Context, _ int) error { return ctx.Err() }
 
 // transact runs f in a transaction.
 func transact(ctx context.Context, w documents.Writer, f func(tx *documents.Transaction) error) error {
-	_, err := w.Transact(ctx, false, func(_ context.Context, tx *documents.Transaction) error { return f(tx) })
+	_, _, err := w.Transact(ctx, false, func(_ context.Context, tx *documents.Transaction) error { return f(tx) })
 	return err
 }
 

@@ -15,7 +15,7 @@ import (
 // it did, Exchange reads it again and calls f again. That takes two requests, a transaction takes three. f must also return the
 // right fields when an earlier attempt took effect and its answer was lost. If f returns an error, Exchange returns it and writes
 // nothing. at is when the document was written, as its next reader sees it; zero if it was not. It is for the bundle's own
-// records: [Writer.Written] is not called.
+// records.
 //
 // f may also return further documents, by path: maps or structs, written whole in the same commit, whatever is there. Where f
 // returns no fields, they alone are written, whatever became of the document meanwhile.
@@ -83,8 +83,7 @@ func (w Writer) exchange(
 }
 
 // Put sets, updates and deletes documents: all of them or none, in one request, where a transaction takes two. These may be
-// repeated, so it sends them again when an answer was lost. It is for records of the program's own, which [Writer.Written] is
-// not told.
+// repeated, so it sends them again when an answer was lost. It is for records of the program's own.
 func (w Writer) Put(ctx context.Context, writes []Write) error {
 	if len(writes) == 0 {
 		return nil
@@ -127,7 +126,7 @@ func (b batch) add(op Op, path string, data any) error {
 	case op == Delete:
 		b.Delete(ref)
 	default:
-		return fmt.Errorf("%s %s: only a %s, an %s and a %s may be repeated: this is a bug", op, path, Set, Update, Delete)
+		return fmt.Errorf("%s %s: only a %s, an %s and a %s may be repeated: this is a bug", op, Shown(path), Set, Update, Delete)
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"cloud.google.com/go/firestore"
+
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // ValidName reports whether a document can have an id, by Firestore's limits: valid UTF-8 of 1 to 1500 bytes, without a slash,
@@ -73,16 +75,31 @@ func IDOf(value any) (id string, ok bool) {
 // plainID matches an id that says nothing: too short and too plain for a text, an address or a token with dots.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
-// String returns the document's path as reports and the log show it, if its id stands in data: who writes the data may write any
-// text there. So no text that is made of a reference itself tells what somebody wrote. An id that is not made of at most 128
-// letters, digits, "-" and "_" is shown by its length and by the beginning of its SHA-256.
-func (r Ref) String() string {
-	if plainID.MatchString(r.ID) {
-		return r.Path()
+// Shown returns the path of a document or a collection as reports, errors and the log show it. Whoever creates documents may write
+// any text into an id, also into that of one above. So an id that is not made of at most 128 letters, digits, "-" and "_" is shown
+// by its length and by the beginning of its SHA-256. Names of collections are shown, for rules know them, but no endless ones.
+func Shown(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if i%2 == 1 {
+			parts[i] = shownID(part)
+		} else {
+			parts[i] = harmless.Cut(harmless.Text(part), 128)
+		}
 	}
-	sum := sha256.Sum256([]byte(r.ID))
-	return fmt.Sprintf("%s/[%d bytes, SHA-256 %x…]", r.Collection, len(r.ID), sum[:6])
+	return strings.Join(parts, "/")
 }
+
+func shownID(id string) string {
+	if plainID.MatchString(id) {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return fmt.Sprintf("[%d bytes, SHA-256 %x…]", len(id), sum[:6])
+}
+
+// String returns the document's path as [Shown] has it: no text that is made of a reference itself tells what somebody wrote.
+func (r Ref) String() string { return Shown(r.Collection) + "/" + shownID(r.ID) }
 
 // NamesOf is the opposite of [IDOf]: it returns all values by which a field may name the document with an id. They are the id
 // as a string and, if the id is a whole number without leading zeros, that number. In a query, the number also matches an

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/firesweep/firesweep/shared/documents/retry"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // mostNames is how many ids one condition may list: Firestore's limit.
@@ -23,13 +24,13 @@ func (r Reader) Missing(ctx context.Context, collection string, ids []string) ([
 	none := make([][]string, len(chunks))
 	all := r.c.firestore.Collection(collection)
 	if all == nil {
-		return nil, fmt.Errorf("look up %d ids in %q: not a collection's path", len(ids), collection)
+		return nil, fmt.Errorf("look up %d ids in %s: not a collection's path", len(ids), Shown(collection))
 	}
 	lookups, ctx := errgroup.WithContext(ctx)
 	for i, chunk := range chunks {
 		lookups.Go(func() (err error) {
 			if at := slices.IndexFunc(chunk, func(id string) bool { return !ValidName(id) }); at >= 0 {
-				return fmt.Errorf("%q is not a valid id", chunk[at])
+				return fmt.Errorf("%s is not a valid id", shownID(chunk[at]))
 			}
 			if err := r.c.lookups.Acquire(ctx, 1); err != nil {
 				return err
@@ -48,7 +49,7 @@ func (r Reader) Missing(ctx context.Context, collection string, ids []string) ([
 		})
 	}
 	if err := lookups.Wait(); err != nil {
-		return nil, fmt.Errorf("look up %d ids in %s: %w", len(ids), collection, err)
+		return nil, harmless.Errorf("look up %d ids in %s: %w", len(ids), Shown(collection), err)
 	}
 	return slices.Concat(none...), nil
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/firesweep/firesweep/shared/documents/retry"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // defaultPageSize is the [Query.PageSize] of queries that set none.
@@ -101,6 +102,11 @@ func (r Reader) page(ctx context.Context, q Query, from Cursor, size int) (page 
 	return page, err
 }
 
+// failed returns the error of a query, which says what was tried.
+func (q Query) failed(what string, err error) error {
+	return harmless.Errorf("%s %s: %w", what, Shown(q.Collection), err)
+}
+
 // First returns the first documents that a query matches from a cursor on, at most n. It makes no cursor for the next page,
 // so OrderBy may name fields of any type.
 func (r Reader) First(ctx context.Context, q Query, from Cursor, n int) (found []Document, err error) {
@@ -109,7 +115,7 @@ func (r Reader) First(ctx context.Context, q Query, from Cursor, n int) (found [
 		found, err = r.all(ctx, fq.Limit(n))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("query %s: %w", q.Collection, from.blamed(err))
+		return nil, q.failed("query", from.blamed(err))
 	}
 	return found, nil
 }
@@ -172,7 +178,7 @@ func (r Reader) Count(ctx context.Context, q Query, most int) (n int, err error)
 		})
 	}
 	if err != nil {
-		return 0, fmt.Errorf("count %s: %w", q.Collection, err)
+		return 0, q.failed("count", err)
 	}
 	return n, nil
 }
@@ -200,7 +206,7 @@ func (c *Client) doc(path string) (*firestore.DocumentRef, error) {
 	if ref := c.firestore.Doc(path); ref != nil {
 		return ref, nil
 	}
-	return nil, fmt.Errorf("%q is not a document's path", path)
+	return nil, harmless.Errorf("%s is not a document's path", Shown(path))
 }
 
 // Get reads one document; found is false if there is none.
@@ -214,7 +220,7 @@ func (r Reader) Get(ctx context.Context, path string) (d Document, found bool, e
 		})
 	}
 	if err != nil {
-		return Document{}, false, fmt.Errorf("read %s: %w", path, err)
+		return Document{}, false, harmless.Errorf("read %s: %w", Shown(path), err)
 	}
 	return d, found, nil
 }
@@ -269,7 +275,7 @@ func (r Reader) getAll(
 	}
 	snapshots, err := read(refs)
 	if err != nil {
-		return nil, fmt.Errorf("read %s and %d more: %w", paths[0], len(paths)-1, err)
+		return nil, harmless.Errorf("read %s and %d more: %w", Shown(paths[0]), len(paths)-1, err)
 	}
 	found := make(map[string]Document, len(snapshots))
 	for _, s := range snapshots {
@@ -290,13 +296,13 @@ func (q Query) matching(c *firestore.Client) (firestore.Query, error) {
 	if q.Group {
 		group := c.CollectionGroup(q.Collection)
 		if group == nil || strings.Contains(q.Collection, "/") {
-			return fq, fmt.Errorf("%q is not a collection's name", q.Collection)
+			return fq, errors.New("it is not a collection's name")
 		}
 		fq = group.Query
 	} else {
 		collection := c.Collection(q.Collection)
 		if collection == nil {
-			return fq, fmt.Errorf("%q is not a collection's path", q.Collection)
+			return fq, errors.New("it is not a collection's path")
 		}
 		fq = collection.Query
 	}
@@ -396,7 +402,7 @@ func (q Query) cursor(d Document, value func(field string) any) (Cursor, error) 
 			cv.Bool = &v
 		case nil:
 		default:
-			return "", fmt.Errorf("%s: a %T in %s cannot be a cursor", d.Path, v, field)
+			return "", harmless.Errorf("%s: a %T in %s cannot be a cursor", d.Ref(), v, field)
 		}
 		values = append(values, cv)
 	}
@@ -411,18 +417,18 @@ func (q Query) cursor(d Document, value func(field string) any) (Cursor, error) 
 func (c Cursor) values(want int, paths bool) ([]any, error) {
 	var values []cursorValue
 	if err := json.Unmarshal([]byte(c), &values); err != nil {
-		return nil, fmt.Errorf("%w: %q: %w", ErrCursor, string(c), err)
+		return nil, fmt.Errorf("%w: it is no list of values", ErrCursor)
 	}
 	if len(values) != want {
-		return nil, fmt.Errorf("%w: %q has %d values, the query's order needs %d", ErrCursor, string(c), len(values), want)
+		return nil, fmt.Errorf("%w: it has %d values, the query's order needs %d", ErrCursor, len(values), want)
 	}
 	id := values[want-1].Text
 	if id == nil || !paths && !ValidName(*id) {
-		return nil, fmt.Errorf("%w: %q does not end with a document's id", ErrCursor, string(c))
+		return nil, fmt.Errorf("%w: it does not end with a document's id", ErrCursor)
 	}
 	if paths {
 		if _, err := RefOf(*id); err != nil {
-			return nil, fmt.Errorf("%w: %q does not end with a document's path", ErrCursor, string(c))
+			return nil, fmt.Errorf("%w: it does not end with a document's path", ErrCursor)
 		}
 	}
 	out := make([]any, want)
@@ -430,7 +436,7 @@ func (c Cursor) values(want int, paths bool) ([]any, error) {
 		switch {
 		case v.Time != nil:
 			if year := v.Time.UTC().Year(); year < 1 || year > 9999 {
-				return nil, fmt.Errorf("%w: %q holds a time that Firestore cannot", ErrCursor, string(c))
+				return nil, fmt.Errorf("%w: it holds a time that Firestore cannot", ErrCursor)
 			}
 			out[i] = *v.Time
 		case v.Text != nil:

@@ -3,7 +3,6 @@ package documents
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"google.golang.org/api/iterator"
@@ -20,7 +19,7 @@ func (t *Transaction) Stream(ctx context.Context, q Query, from Cursor, limit in
 	return func(yield func(Document, error) bool) {
 		fq, err := q.firestore(t.w.c.firestore, from)
 		if err != nil {
-			yield(Document{}, fmt.Errorf("query %s: %w", q.Collection, err))
+			yield(Document{}, q.failed("query", err))
 			return
 		}
 		if limit > 0 {
@@ -35,7 +34,7 @@ func (t *Transaction) Stream(ctx context.Context, q Query, from Cursor, limit in
 			}
 			if err != nil {
 				if wanted {
-					yield(Document{}, fmt.Errorf("query %s: %w", q.Collection, err))
+					yield(Document{}, q.failed("query", err))
 				}
 				return
 			}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/firesweep/firesweep/shared/documents/retry"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Ref names a document: the path of its collection and its id.
@@ -26,9 +27,18 @@ func (r Ref) Path() string {
 func RefOf(path string) (Ref, error) {
 	i := strings.LastIndexByte(path, '/')
 	if i < 1 || strings.Count(path, "/")%2 == 0 || !ValidName(path[i+1:]) {
-		return Ref{}, fmt.Errorf("%q is not a document's path", path)
+		return Ref{}, fmt.Errorf("%s is not a document's path", Shown(path))
 	}
 	return Ref{Collection: path[:i], ID: path[i+1:]}, nil
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (r Ref) MarshalText() ([]byte, error) { return []byte(r.Path()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (r *Ref) UnmarshalText(path []byte) (err error) {
+	*r, err = RefOf(string(path))
+	return err
 }
 
 // ReferenceOf returns the document that a field's value refers to; ok is false if the value is not a reference.
@@ -70,7 +80,7 @@ type Write struct {
 }
 
 // String returns the write as previews and the log show it, e.g. "delete comments/c1".
-func (w Write) String() string { return string(w.Op) + " " + w.Ref.Path() }
+func (w Write) String() string { return string(w.Op) + " " + w.Ref.String() }
 
 // Apply adds writes to the transaction, which are sent right after that. The error is that of [Writer.InTime] if it is too late.
 func (t *Transaction) Apply(writes ...Write) error {
@@ -85,9 +95,8 @@ func (t *Transaction) Apply(writes ...Write) error {
 			err = w.add(t.tx, ref)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", w, err)
+			return harmless.Errorf("%s: %w", w, err)
 		}
-		t.o.attempt = append(t.o.attempt, Written{Op: string(w.Op), Path: w.Ref.Path()})
 	}
 	return nil
 }

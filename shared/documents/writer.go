@@ -23,11 +23,8 @@ type Pace interface {
 // Writer writes. Only the engine holds one.
 type Writer struct {
 	Reader
-	// Written, if set, is called after every commit with the writes that took effect, and with those that may have, because
-	// the answer was lost.
-	Written func(ctx context.Context, writes []Written)
-	InTime  func() error // if set, is asked right before a transaction's writes are sent; its error is that of [Transaction.Apply]
-	pace    Pace
+	InTime func() error // if set, is asked right before a transaction's writes are sent; its error is that of [Transaction.Apply]
+	pace   Pace
 }
 
 // Writer returns the writing side of the database for one run. Its writes keep to the pace.

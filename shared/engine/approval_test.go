@@ -259,6 +259,7 @@ func TestAnApprovedPlanOfAccounts(t *testing.T) {
 	use("used")()
 	f.Hooks.BeforeApply = use("used-meanwhile")
 	rep := runBy(t, f, a)
+	enginetest.Want(t, "approved", 3, rep.Approved)
 	enginetest.Want(t, "left", []string{"new", "used", "used-meanwhile"}, f.Accounts(t))
 	enginetest.Want(t, "actions", map[string]report.Counts{"delete account": {Planned: 3, Done: 1, Changed: 2}}, rep.Actions)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -34,7 +35,7 @@ func TestPromiseFrom(t *testing.T) {
 func TestRunIsBoundByTheMonotonicClock(t *testing.T) {
 	f := &Function{Job: cleanup.Job{Name: "testJob"}, Timeout: time.Minute, Getenv: func(string) string { return "" }, Clock: time.Now}
 	wall, no := f.Clock(), false
-	r := f.newRun(&clients{documents: new(documents.Client)}, config.Config{}, logging.New(&bytes.Buffer{}), wall, wall.UTC(), request{dryRun: &no})
+	r := f.newRun(&clients{Opened: &backends.Opened{Documents: new(documents.Client)}}, config.Config{}, logging.New(&bytes.Buffer{}), wall, wall.UTC(), request{dryRun: &no})
 	for name, at := range map[string]time.Time{"begun": r.begun, "planUntil": r.planUntil, "stopAt": r.stopAt} {
 		if !strings.Contains(at.String(), " m=") {
 			t.Errorf("%s has no monotonic reading: %s", name, at)

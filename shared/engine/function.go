@@ -17,11 +17,9 @@ import (
 	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 
-	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine/internal/apply"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/internal/plan"
@@ -29,7 +27,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/logging"
-	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
 	"github.com/firesweep/firesweep/shared/version"
@@ -59,33 +56,25 @@ type Function struct {
 
 // Hooks let tests watch and disturb a run. All may be nil.
 type Hooks struct {
-	BeforeApply func()                                    // called between planning and applying
-	Dial        []grpc.DialOption                         // for the Firestore connections
-	Transport   func(http.RoundTripper) http.RoundTripper // around Storage's
-	Accounts    func(accounts.API) accounts.API           // around Authentication's
-	DialTasks   []grpc.DialOption                         // for the Cloud Tasks connection
-	Pace        documents.Pace                            // instead of [pace.Rate]; calls of Authentication have none then
-	DeafToStop  bool                                      // the run does not look for an order to stop, so that its reads do not depend on its duration
-	AnyClock    bool                                      // the clock may be far from Firestore's
-	PlanBytes   int                                       // that a plan may hold; 0: as many as the memory limit allows
+	backends.Hooks
+	BeforeApply func()            // called between planning and applying
+	DialTasks   []grpc.DialOption // for the Cloud Tasks connection
+	DeafToStop  bool              // the run does not look for an order to stop, so that its reads do not depend on its duration
+	AnyClock    bool              // the clock may be far from Firestore's
+	PlanBytes   int               // that a plan may hold; 0: as many as the memory limit allows
 
 	writers func(*apply.Applier) // called when it is known what the run would write with
 }
 
 // clients are shared by the runs of one configuration.
 type clients struct {
-	documents *documents.Client
-	objects   *objects.Client  // nil if the function does not use Storage
-	accounts  *accounts.Client // nil if the function does not use Authentication
-	tasks     *tasks.Client    // nil if the function does not use Cloud Tasks
+	*backends.Opened
+	tasks *tasks.Client // nil if the function does not use Cloud Tasks
 }
 
 // close closes the connections, which no run uses any more. A connection that cannot be closed does no harm.
 func (c *clients) close() {
-	_ = c.documents.Close()
-	if c.objects != nil {
-		_ = c.objects.Close()
-	}
+	_ = c.Close()
 	if c.tasks != nil {
 		_ = c.tasks.Close()
 	}
@@ -228,7 +217,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		meter:   new(usage.Meter),
 		ownStop: f.StopAfter > 0,
 	}
-	r.decider = &decide.Decider{Teller: r.Teller, Time: &r.deadline, Job: f.Job, Run: r.known(), Documents: c.documents.Reader(), Approved: req.approved,
+	r.decider = &decide.Decider{Teller: r.Teller, Time: &r.deadline, Job: f.Job, Run: r.known(), Documents: c.Documents.Reader(), Approved: req.approved,
 		Saves: cfg.UndoDays > 0 && !*req.dryRun}
 	r.applier = &apply.Applier{Decider: r.decider, Log: &runlog.Log{
 		Job: f.Job.Name, Run: id, Saves: r.decider.Saves, Expire: started.AddDate(0, 0, max(1, cfg.UndoDays)),
@@ -241,20 +230,15 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 func (r *run) openWriters() {
 	a, c := r.applier, r.clients
 	a.Tasks = c.tasks
-	var writes documents.Pace = pace.NewRate()
-	if r.hooks.Pace != nil {
-		writes = r.hooks.Pace
-	}
-	a.Own = c.documents.Writer(writes) // which does not tell what it writes: the log is about what is the user's
-	a.Documents = a.Own
-	a.Documents.Written, a.Documents.InTime = r.WroteDocuments, r.inTime
-	if c.objects != nil {
-		a.Objects = c.objects.Writer(rate.NewLimiter(storageWritesPerSecond, apply.MaxObjects))
-		r.decider.Objects = c.objects.Reader()
+	a.Documents = c.Documents.Writer(r.hooks.Writes())
+	a.Documents.InTime = r.inTime
+	if c.Objects != nil {
+		a.Objects = c.Objects.Writer(rate.NewLimiter(storageWritesPerSecond, apply.MaxObjects))
+		r.decider.Objects = c.Objects.Reader()
 		a.Objects.InTime = r.inTime // each batch tells by itself what it deletes
 	}
-	if c.accounts != nil {
-		a.Accounts = c.accounts.Writer()
+	if c.Accounts != nil {
+		a.Accounts = c.Accounts.Writer()
 		a.Accounts.Written, a.Accounts.InTime = r.DeletedAccounts, r.inTime
 		r.decider.People = a.Accounts.Reader
 	}
@@ -273,9 +257,7 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (_ *clients, err
 		return c, nil
 	}
 	c := &clients{}
-	c.documents, err = documents.Open(ctx,
-		documents.Database{Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore}, f.Hooks.Dial...)
-	if err != nil {
+	if c.Opened, err = f.Hooks.Open(ctx, cfg, f.Uses, f.operators); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -283,21 +265,6 @@ func (f *Function) open(ctx context.Context, cfg config.Config) (_ *clients, err
 			c.close()
 		}
 	}()
-	if slices.Contains(f.Uses, config.Storage) {
-		c.objects, err = objects.Open(ctx, objects.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, f.Hooks.Transport)
-		if err != nil {
-			return nil, err
-		}
-	}
-	if slices.Contains(f.Uses, config.Auth) {
-		c.accounts, err = accounts.Open(ctx, cfg.Project, f.operators, f.Hooks.Accounts)
-		if err != nil {
-			return nil, err
-		}
-		if f.Hooks.Pace != nil {
-			c.accounts.Unpace()
-		}
-	}
 	if slices.Contains(f.Uses, config.Tasks) {
 		c.tasks, err = tasks.Open(ctx, tasks.Queue{
 			Project: cfg.Project, Location: cfg.TasksLocation, ID: cfg.TasksQueue, TargetURL: cfg.TasksTargetURL,

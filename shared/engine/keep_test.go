@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"firebase.google.com/go/v4/auth"
+
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -157,6 +159,31 @@ func accountsJob(then cleanup.AnyRule) cleanup.Job {
 			return nil
 		},
 	}
+}
+
+// TestAccountsAreLookedAtAgain right before the deletion, when they have been saved for undo: one that somebody has used by then stays, and
+// one that has a document by then.
+func TestAccountsAreLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	job := accountsJob(pageRule)
+	job.AccountRule.Judge = func(a accounts.Account, _ cleanup.Run) cleanup.Decision {
+		if a.LastLogin > 0 {
+			return cleanup.Keep("used")
+		}
+		return cleanup.Do("delete account", "never used")
+	}
+	job.AccountRule.Keepers = []cleanup.Keeper{{Collection: "owners", ID: func(uid string) string { return uid }, Reason: "has a document"}}
+	f := ruleFunction(t, job)
+	for _, uid := range []string{"gone", "used", "owner"} {
+		f.Import(t, new(auth.UserToImport).UID(uid))
+	}
+	onSaved(f, func() {
+		f.SetAccount(t, "used", map[string]any{"lastLoginAt": "1767225600000"})
+		f.Set(t, "owners/owner", map[string]any{"n": 1})
+	})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete account": {Planned: 3, Done: 1, Changed: 2}})
+	enginetest.Want(t, "accounts", []string{"owner", "used"}, f.Accounts(t))
 }
 
 // TestAnAccountWhoseDocumentIsListedIsKept, and not one with whose document something is deleted that is listed: that is seen

@@ -19,7 +19,7 @@ import (
 func (r *run) statePath() string { return jobstate.Path(r.job.Name) }
 
 func (r *run) store() jobstate.Store {
-	return jobstate.Store{Writer: r.clients.documents.Writer(nil), Config: r.config, Job: r.job.Name}
+	return jobstate.Store{Writer: r.clients.Documents.Writer(nil), Config: r.config, Job: r.job.Name}
 }
 
 // acquire takes the job's lease, and learns where to begin.
@@ -49,7 +49,7 @@ func (r *run) acquire(ctx context.Context) error {
 	}
 	r.beginAt(acquired)
 	// Whoever holds all jobs looks for leases afterwards, so the run must look for that with its lease.
-	heeded, err := jobstate.Heed(ctx, r.clients.documents.Reader(), r.config, r.job.Name, acquired.State)
+	heeded, err := jobstate.Heed(ctx, r.clients.Documents.Reader(), r.config, r.job.Name, acquired.State)
 	if err == nil && heeded.Held != nil {
 		err = &jobstate.HeldError{Hold: *heeded.Held}
 	}
@@ -78,7 +78,7 @@ func (r *run) giveBack(ctx context.Context) {
 
 // look reads the job's record without taking the lease. A worker that is held does nothing; a preview does, and says so.
 func (r *run) look(ctx context.Context) error {
-	s, _, err := jobstate.Read(ctx, r.clients.documents.Reader(), r.config, r.job.Name)
+	s, _, err := jobstate.Read(ctx, r.clients.Documents.Reader(), r.config, r.job.Name)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (r *run) release(ctx context.Context) {
 
 // keepUndone keeps the note that the run was taken back, by an undo to which it lost its lease.
 func (r *run) keepUndone(ctx context.Context) {
-	d, _, err := r.clients.documents.Reader().Get(ctx, collections.Runs+"/"+r.Report.RunID)
+	d, _, err := r.clients.Documents.Reader().Get(ctx, collections.Runs+"/"+r.Report.RunID)
 	if saved, notOurs := report.Of(d); err == nil && notOurs == nil {
 		r.Report.Undone = saved.Undone
 	}

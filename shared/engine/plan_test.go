@@ -61,7 +61,7 @@ func TestPlanRefusesWrites(t *testing.T) {
 		if err := errors.Join(err, err2); err != nil || !found {
 			return fmt.Errorf("found %t: %w", found, err)
 		}
-		_, document = documentWriter.Transact(ctx, false, func(_ context.Context, tx *documents.Transaction) error {
+		_, _, document = documentWriter.Transact(ctx, false, func(_ context.Context, tx *documents.Transaction) error {
 			return tx.Apply(documents.Write{Op: documents.Delete, Ref: d.Ref()})
 		})
 		object = objectWriter.Delete(ctx, objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration})

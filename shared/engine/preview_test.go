@@ -64,7 +64,7 @@ func TestAPreviewThatRunsOutOfTime(t *testing.T) {
 		action string
 	}{
 		"items":    {ruleJob("boxes", boxes), report.Partial, "delete box"},
-		"accounts": {accountsJob(crates), report.Completed, "delete account"},
+		"accounts": {accountsJob(boxes), report.Completed, "delete account"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := ruleFunction(t, tt.job)

@@ -138,7 +138,7 @@ func (r *run) apply(ctx context.Context, p *plan.Planner) {
 		r.checkpoint = p.CheckpointBefore(begun)
 		r.unfinished = r.unfinished || begun < len(p.Items)
 		todos := runlog.TodosOf(r.job.Name)
-		switch err := r.applier.Log.Close(ctx, r.applier.Own); {
+		switch err := r.applier.Log.Close(ctx, r.applier.Documents); {
 		case err != nil && r.job.Task != nil: // nobody but another call for this very task would look for it
 			r.Fail(ctx, todos, "delete what is done", err)
 		case err != nil: // nothing is left to do of it

@@ -1,9 +1,10 @@
-// Package harmless makes texts that users wrote fit to be shown.
+// Package harmless makes texts that others wrote fit to be shown: in errors, the log, notifications and e-mails.
 package harmless
 
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -42,4 +43,60 @@ func JSON(text []byte) []byte {
 		}
 	}
 	return b.Bytes()
+}
+
+// Errorf is [fmt.Errorf], but of what it returns the text is as [Text] has it, also that of an error that it wraps.
+func Errorf(format string, args ...any) error { return shown{fmt.Errorf(format, args...)} }
+
+type shown struct{ error }
+
+func (e shown) Error() string { return Text(e.error.Error()) }
+
+func (e shown) Unwrap() error { return e.error }
+
+// Cut returns a text of at most so many characters, a longer one cut and with an ellipsis. What users wrote may be of any
+// length, and a notification that does not fit into a document would fail for ever.
+func Cut(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
+// Line is [Cut] on one line, whatever the text holds: a space stands for each control character and separator of lines.
+func Line(text string, most int) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, Cut(text, most))
+}
+
+// What programs take for the address of a site: a dot between two characters of words, the second a letter; four numbers with
+// dots between; two slashes behind a colon. Browsers fold other dots, slashes, colons and letters to these. A sentence may end
+// with 。 and the next begin right behind, so that counts before Latin letters alone.
+var (
+	dotted  = regexp.MustCompile(`([\p{L}\p{M}\p{N}\p{So}_-][.．․﹒｡])([\p{L}\p{So}])|([\p{L}\p{M}\p{N}\p{So}_-]。)([\p{Latin}\p{So}])`)
+	numbers = regexp.MustCompile(`(\p{N}[.．․﹒｡。])(\p{N}+[.．․﹒｡。]\p{N}+[.．․﹒｡。]\p{N})`)
+	scheme  = regexp.MustCompile(`([:：﹕])([/／⁄∕\\]{2})`)
+)
+
+// Name is [Line] for a name that is repeated in the application's own words, as in an e-mail. It holds nothing that a program
+// shows as a link (a space breaks "https://" and "example.com"), and no characters that are not seen but change how others look.
+func Name(text string, most int) string {
+	seen := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, Line(text, most))
+	seen = scheme.ReplaceAllString(seen, "$1 $2")
+	for numbers.MatchString(seen) { // of five numbers, four are left
+		seen = numbers.ReplaceAllString(seen, "$1 $2")
+	}
+	for dotted.MatchString(seen) { // "a.b.c" overlaps
+		seen = dotted.ReplaceAllString(seen, "$1$3 $2$4")
+	}
+	return Cut(strings.TrimSpace(seen), most)
 }

@@ -42,3 +42,53 @@ func TestText(t *testing.T) {
 		}
 	}
 }
+
+func TestCut(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "長い": "長い", "長い名": "長い名", "長い名前": "長い名…", "a\nb": "a\nb", strings.Repeat("😀", 300): "😀😀😀…",
+	} {
+		if got := Cut(text, 3); got != want {
+			t.Errorf("Cut(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"a b": "a b", "a\r\n\tb": "a   b", "a\u2028b\u2029c\u0085d\x00e": "a b c d e", "50 %s": "50 %s", "x\n" + strings.Repeat("長", 19): "x " + strings.Repeat("長", 18) + "…",
+	} {
+		if got := Line(text, 20); got != want {
+			t.Errorf("Line(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestName(t *testing.T) {
+	long := strings.Repeat("長", 99)
+	for text, want := range map[string]string{
+		"": "", "読書会": "読書会", "50 %s off": "50 %s off", " a\r\nb\t": "a  b",
+		"v1.2, 3.5 km. 文。次の": "v1.2, 3.5 km. 文。次の", "Node.js": "Node. js",
+		"https://evil.example/keep?x=1":    "https: //evil. example/keep?x=1",
+		"HTTP://203.0.113.7/":              "HTTP: //203. 0.113.7/",
+		"https://localhost/":               "https: //localhost/",
+		"htthttp://p://x":                  "htthttp: //p: //x",
+		"evil。example, 会。次は":               "evil。 example, 会。次は",
+		"evil．example ｅｖｉｌ．ｘ ⓔ.ⓒ":          "evil． example ｅｖｉｌ． ｘ ⓔ. ⓒ",
+		`http:⁄⁄evil ftp：／／x http:\\evil`:  `http: ⁄⁄evil ftp： ／／x http: \\evil`,
+		"1.2.3.4/x v1.2.3 5.1.2.3.4.5":     "1. 2.3.4/x v1.2.3 5. 1. 2. 3.4.5",
+		"www.a.b.example":                  "www. a. b. example",
+		"例え.テスト":                           "例え. テスト",
+		"mailto:keep@evil.example":         "mailto:keep@evil. example",
+		"https:\u200b//evil\u200b.example": "https: //evil. example",
+		"a\u202egnp.exe\u2066":             "agnp. exe", // no letter is turned round
+		"a\u00adb\ufeff\u200dc\u2060":      "abc",
+		"\u200b\u200f ":                    "",
+		long + "長い":                        long + "長…",
+		long + ".example":                  long + ".…",
+	} {
+		got := Name(text, 100)
+		if again := Name(got, 100); got != want || again != got {
+			t.Errorf("Name(%q) = %q, and of that %q, want %q", text, got, again, want)
+		}
+	}
+}

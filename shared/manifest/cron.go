@@ -26,7 +26,8 @@ func cronProblem(schedule string) string {
 		return `it is missing: write unix-cron, such as "0 3 * * *" for 03:00 each day`
 	}
 	if !schedulePattern.MatchString(schedule) {
-		return fmt.Sprintf(`%q is not unix-cron, such as "0 3 * * *" for 03:00 each day`, schedule)
+		return fmt.Sprintf(`%q is not unix-cron: write minute, hour, day, month and weekday in digits, such as "0 3 * * *" for 03:00 `+
+			"each day", schedule)
 	}
 	for i, field := range strings.Fields(schedule) {
 		f := cronFields[i]

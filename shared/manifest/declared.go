@@ -1,33 +1,6 @@
 package manifest
 
-import (
-	"slices"
-
-	"github.com/firesweep/firesweep/shared/config"
-)
-
-// AutomaticIndexes returns the indexes that Firestore makes for a field by default.
-func AutomaticIndexes() []OverrideIndex {
-	return []OverrideIndex{
-		{QueryScope: "COLLECTION", Order: "ASCENDING"}, {QueryScope: "COLLECTION", Order: "DESCENDING"},
-		{QueryScope: "COLLECTION", ArrayConfig: "CONTAINS"},
-	}
-}
-
-// AllIndexes returns the indexes that the entry's queries need: the composite ones, and those of single fields that Firestore
-// does not make by default.
-func (e Entry) AllIndexes() []Index {
-	all := slices.Clone(e.Indexes)
-	for _, o := range e.FieldOverrides {
-		for _, i := range o.Indexes {
-			if i.QueryScope == "COLLECTION_GROUP" {
-				field := IndexField{FieldPath: o.FieldPath, Order: i.Order, ArrayConfig: i.ArrayConfig}
-				all = append(all, Index{CollectionGroup: o.CollectionGroup, QueryScope: i.QueryScope, Fields: []IndexField{field}})
-			}
-		}
-	}
-	return all
-}
+import "github.com/firesweep/firesweep/shared/config"
 
 // deriveRoles sets the roles that follow from the rule and, once they are known, from those that it meets.
 func (e *Entry) deriveRoles() {
@@ -50,7 +23,7 @@ func (e *Entry) derive() {
 	r := e.Rule
 	r.Zone = e.TimeZone
 	e.deriveRoles()
-	for _, i := range r.Indexes() {
+	for _, i := range indexes(*r) {
 		if len(i.Fields) > 1 {
 			e.Indexes = append(e.Indexes, i)
 			continue

@@ -3,7 +3,6 @@
 package manifest
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -63,27 +62,6 @@ type Queue struct {
 	MaxBackoffSeconds       int     `json:"maxBackoffSeconds"`
 }
 
-type (
-	// Index is an index of Firestore.
-	Index = rule.Index
-	// IndexField is one of its fields.
-	IndexField = rule.IndexField
-)
-
-// FieldOverride says which indexes a field has instead of the automatic ones. If Indexes is empty, it has none.
-type FieldOverride struct {
-	CollectionGroup string          `json:"collectionGroup"`
-	FieldPath       string          `json:"fieldPath"`
-	Indexes         []OverrideIndex `json:"indexes"`
-}
-
-// OverrideIndex is one index of a single field.
-type OverrideIndex struct {
-	QueryScope  string `json:"queryScope"`
-	Order       string `json:"order,omitempty"`
-	ArrayConfig string `json:"arrayConfig,omitempty"`
-}
-
 // Timeout returns the function's timeout: TIMEOUT_SECONDS if the deployment sets it, otherwise that of the list. The error
 // says that TIMEOUT_SECONDS is not a possible timeout. A deployed process registers all functions and serves one, so the
 // variable has the same limits for all.
@@ -112,7 +90,7 @@ type jobList struct {
 type ruleList struct {
 	Schema  string          `json:"$schema"`                                          // for editors
 	Rules   []*hujson.Value `json:"rules" example:"{\"name\": \"cleanupDrafts\", …}"` // each a [ruleEntry]
-	Enabled []string        `json:"enabled" example:"\"cleanupReports\""`             // of manifest.json, the jobs that an application uses
+	Enabled []string        `json:"enabled" example:"\"cleanupReports\""`             // jobs of manifest.json that are used
 }
 
 // ruleEntry is what an entry with a rule may say. [Entry] has the same, and what follows from it.
@@ -241,8 +219,8 @@ func (p *parsing) read(f File, own bool) {
 	if own {
 		key, of = "rules", reflect.ValueOf(&rules).Elem()
 	}
-	if at, says := noList(&root); own && says != "" {
-		p.add(r, cmp.Or(root.Find("/"+at), &root).StartOffset, at, says)
+	if says := noList(&root); own && says != "" {
+		p.add(r, root.StartOffset, "", says)
 		return
 	}
 	r.value(&root, "", of, expected{})
@@ -300,24 +278,14 @@ func (p *parsing) named(i int) {
 	}
 }
 
-// noList says what to write in place of what is no list of rules, and where that is: rules or one rule at the top, or another key
-// for the list. It says nothing of others.
-func noList(root *hujson.Value) (at, says string) {
-	if _, isList := root.Value.(*hujson.Array); isList {
-		return "", `it is a list: write { "rules": [ … ] } around your rules`
+// noList says what to write in place of rules, or one rule, at the top of a file; "" of anything else.
+func noList(root *hujson.Value) string {
+	if wordOf(root) == words[reflect.Slice] {
+		return `it is a list: write { "rules": [ … ] } around your rules`
 	}
-	if root.Find("/rules") != nil {
-		return "", ""
+	isRule := func(f reflect.StructField) bool { return root.Find("/"+keyOf(f)) != nil }
+	if root.Find("/rules") == nil && slices.ContainsFunc(fieldsOf(reflect.TypeFor[ruleEntry]()), isRule) {
+		return `this is a rule, and the file is a list of rules: write { "rules": [ { … } ] } around it`
 	}
-	for _, other := range []string{"functions", "cleanups", "collections"} {
-		if v := root.Find("/" + other); v != nil && wordOf(v) == words[reflect.Slice] {
-			return other, `the list of your rules is called "rules": write "rules": [ … ]`
-		}
-	}
-	for _, field := range fieldsOf(reflect.TypeFor[ruleEntry]()) {
-		if root.Find("/"+keyOf(field)) != nil {
-			return "", `this is a rule, and the file is a list of rules: write { "rules": [ { … } ] } around it`
-		}
-	}
-	return "", ""
+	return ""
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/shared/config"
 )
 
 // read returns the list of the functions.
@@ -38,11 +40,6 @@ func TestParse(t *testing.T) {
 		{"memory", `"memory": "256Mi"`, `"memory": "256"`, "memory"},
 		{"half a CPU", `"cpu": "1"`, `"cpu": "0.5"`, "cpu: it is"},
 		{"a CPU without its memory", `"memory": "512Mi"`, `"memory": "511Mi"`, "with a whole CPU it must be from 512Mi"},
-		{"index of one field", `{ "fieldPath": "banStatus", "order": "ASCENDING" },`, ``, "fewer than two fields"},
-		{"index without order", `{ "fieldPath": "status", "order": "ASCENDING" },`, `{ "fieldPath": "status" },`, "neither ordered nor an array"},
-		{"index of no collection", `"collectionGroup": "users"`, `"collectionGroup": ""`, "collectionGroup is missing"},
-		{"index without scope", `"queryScope": "COLLECTION"`, `"queryScope": "ALL"`, "queryScope is"},
-		{"override without indexes", `"fieldPath": "messages", "indexes": []`, `"fieldPath": "messages"`, ": it lacks collectionGroup"},
 		{"minute", `"schedule": "0 0 * * *"`, `"schedule": "60 0 * * *"`, `"60" is not a valid minute (0 to 59)`},
 		{"hour", `"schedule": "0 0 * * *"`, `"schedule": "0 24 * * *"`, `"24" is not a valid hour`},
 		{"day", `"schedule": "0 0 * * *"`, `"schedule": "0 0 0 * *"`, `"0" is not a valid day of the month`},
@@ -95,8 +92,8 @@ func TestNoList(t *testing.T) {
 	const rule = `"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"drafts","age":{"field":"at","days":90}`
 	const keys = "; the keys are name, description, schedule, timeZone, collection, collectionGroup, objects, accounts, where, age, gone, "
 	for text, want := range map[string]string{
-		`{"functions":[{` + rule + `}]}`:            `rules.json:1: functions: the list of your rules is called "rules": write "rules": [ … ]`,
-		"{\n\"collections\":[\"drafts\"]}":          `rules.json:2: collections: the list of your rules is called "rules": write "rules": [ … ]`,
+		`{"functions":[{` + rule + `}]}`:            `rules.json:1: there is no key "functions"; the keys are $schema, rules, enabled`,
+		"{\n\"collections\":[\"drafts\"]}":          `rules.json:2: there is no key "collections"; the keys are $schema, rules, enabled`,
 		`{` + rule + `}`:                            `rules.json:1: this is a rule, and the file is a list of rules: write { "rules": [ { … } ] } around it`,
 		`[{` + rule + `}]`:                          `rules.json:1: it is a list: write { "rules": [ … ] } around your rules`,
 		`{"rules":{` + rule + `}}`:                  `rules.json:1: rules: it must be a list, not an object; for example [{"name": "cleanupDrafts", …}]`,
@@ -107,6 +104,23 @@ func TestNoList(t *testing.T) {
 	} {
 		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(text)})
 		if got := fmt.Sprint(err); !strings.HasPrefix(got, want) || strings.Contains(got, "\n") || strings.Contains(got, "trigger") {
+			t.Errorf("%s: %s\nwant %s", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                      `rules.json: it is empty: write { "rules": [ … ] }`,
+		"rules:\n  - name: x":   `rules.json: it is not JSON, and begins with "rules:": write { "rules": [ … ] }`,
+		`{ 'rules': [] }`:       "rules.json: line 1, column 3: it is not JSON: invalid character '\\'' at start of value: write keys and texts in double quotes",
+		`{"rules": [{"age": {}`: "rules.json: line 1, column 22: it is not JSON: it ends too early",
+		"{\"rules\": [\n{\"name\":\"cleanupDrafts\",\"schedule\":\"0 4 * * *\",\"collection\":\"a\"}]}": "rules.json:2: rules[0], cleanupDrafts: age: it is missing",
+		"{\"enabled\": [\n\"a\"]}":                                    `rules.json:2: enabled[0]: "a" is none of Firesweep's own jobs: they are cleanupOrphanedMedia, `,
+		`{"enabled": ["cleanupReport"]}`:                              `rules.json:1: enabled[0]: "cleanupReport" is none of Firesweep's own jobs: is it "cleanupReports"?`,
+		`{"rules": [{` + rule + `}],"enabled":["cleanupDrafts"]}`:     `rules.json:1: enabled[0]: "cleanupDrafts" is none of Firesweep's own jobs: leave it out`,
+		"{\"rules\": [{" + rule + ",\n\"limit\": 1,\n\"limit\": 2}]}": "rules.json:3: rules[0], cleanupDrafts: limit: it is given twice, first in line 2: leave one of them out",
+		"{\"rules\": [{" + rule + ",\n\"lmit\": 1}]}":                 `rules.json:2: rules[0], cleanupDrafts: there is no key "lmit": is it "limit"?`,
+	} {
+		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(text)})
+		if got := fmt.Sprint(err); !strings.HasPrefix(got, want) || strings.Contains(got, "\n") {
 			t.Errorf("%s: %s\nwant %s", text, got, want)
 		}
 	}
@@ -223,12 +237,33 @@ func TestProblemsOfAListTogether(t *testing.T) {
 		t.Fatal("no error")
 	}
 	if diff := cmp.Diff([]string{
-		`rules.json:2: rules[0], cleanupDrafts: schedule: "every day" is not unix-cron, such as "0 3 * * *" for 03:00 each day`,
+		`rules.json:2: rules[0], cleanupDrafts: schedule: "every day" is not unix-cron: write minute, hour, day, month and weekday in digits, such as "0 3 * * *" for 03:00 each day`,
 		`rules.json:2: rules[0], cleanupDrafts: timeZone: "Berlin" is unknown: write a name such as Europe/Berlin or UTC`,
 		`rules.json:3: rules[1], cleanupDrafts: name: "cleanupDrafts" is taken by rules[0] in line 2: ` +
 			"choose another that differs in more than capital letters",
 	}, strings.Split(err.Error(), "\n")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRolesForWhatIsKept: who asks whether accounts exist may read them, also if only another rule keeps what is deleted along.
+func TestRolesForWhatIsKept(t *testing.T) {
+	for text, want := range map[string]int{
+		`"with":[{"subcollection":"notes"}]`:                                  0,
+		`"with":[{"subcollection":"notes","unless":[{"account":"{of}"}]}]`:    1,
+		`"with":[{"collection":"kept","field":"user"}]`:                       1,
+		`"with":[{"collection":"others","field":"user"}]`:                     0,
+		`"with":[{"subcollection":"notes","unless":[{"document":"a/{of}"}]}]`: 0,
+	} {
+		entries, err := ParseRules(File{"rules.json", []byte(`{"rules":[
+			{"name":"cleanupUsers","schedule":"0 4 * * *","collection":"users","age":{"field":"at","days":9},` + text + `},
+			{"name":"cleanupKept","schedule":"0 4 * * *","collection":"kept","age":{"field":"at","days":9},"unless":[{"account":"{of}"}]}]}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(entries[0].Roles[config.Auth]); got != want {
+			t.Errorf("%s: %d roles on accounts, want %d", text, got, want)
+		}
 	}
 }
 

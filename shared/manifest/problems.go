@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/config"
@@ -52,8 +54,8 @@ func (p *parsing) together() {
 	}
 }
 
-// meets checks an entry's rule with all other rules: a mark of warnings that another writes, too, would not tell who was warned of
-// what, and what another keeps is not deleted with something else.
+// meets checks an entry's rule with all other rules: a mark of warnings that another writes as well would not tell who was warned
+// of what, and what another keeps is not deleted with something else.
 func (p *parsing) meets(i int) {
 	e := &p.all[i]
 	for n, other := range p.all {
@@ -88,8 +90,8 @@ func (e Entry) writes(field string) bool {
 // problems returns what is wrong with one entry. If the entry has a rule, it also sets what follows from the rule.
 func (e *Entry) problems() []criteria.Problem {
 	var p criteria.Problems
-	p.Expect(namePattern.MatchString(e.Name), "name", "%q: write 6 to 30 letters and digits that begin with a small letter, such as "+
-		"cleanupDrafts", e.Name)
+	p.Expect(namePattern.MatchString(e.Name), "name", "%s write 6 to 30 letters and digits that begin with a small letter, such as "+
+		"cleanupDrafts", cmp.Or(strings.TrimPrefix(fmt.Sprintf("%q:", e.Name), `"":`), "it is missing:"))
 	run, longest := "", maxTimeout
 	if e.Trigger == Schedule {
 		longest = maxJobTimeout
@@ -103,8 +105,8 @@ func (e *Entry) problems() []criteria.Problem {
 		e.ofPackage(&p)
 	}
 	p.Expect(e.Description != "", "description", "it is missing: write one line for people")
-	p.Expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= longest, run+"timeoutSeconds", "it is %d and must be from %d to %d",
-		e.TimeoutSeconds, minTimeout, longest)
+	p.Expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= longest, run+"timeoutSeconds",
+		"it is %d and must be from %d to %d", e.TimeoutSeconds, minTimeout, longest)
 	p.Expect(e.CPU == "" || e.CPU == "1", run+"cpu", `it is %q and must be "1" or ""`, e.CPU)
 	p.Expect(e.memoryProblem() == "", run+"memory", "%s", e.memoryProblem())
 	switch e.Trigger {
@@ -131,18 +133,11 @@ func (e *Entry) problems() []criteria.Problem {
 
 // ofPackage checks what only an entry with a package has.
 func (e Entry) ofPackage(p *criteria.Problems) {
-	p.Expect(packagePattern.MatchString(e.Package) && e.Rule == nil, "package", "%q is not a package name, or has a rule beside it: "+
-		"use lower-case letters and digits", e.Package)
+	p.Expect(packagePattern.MatchString(e.Package) && e.Rule == nil, "package",
+		"%q is not a package name, or has a rule beside it: use lower-case letters and digits", e.Package)
 	p.Expect(slices.Contains(e.Uses(), config.Firestore), "roles", "it has none on Firestore, which holds the lease")
-	p.Expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks), "worker", "it and the roles on tasks belong together: worker "+
-		"is %q, and the roles are on %v", e.Worker, e.Uses())
-	for n, i := range e.Indexes {
-		p.Expect(indexProblem(i) == "", fmt.Sprintf("indexes[%d]", n), "%s", indexProblem(i))
-	}
-	for n, o := range e.FieldOverrides {
-		p.Expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil, fmt.Sprintf("fieldOverrides[%d]", n),
-			"it lacks collectionGroup, fieldPath or indexes")
-	}
+	p.Expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks), "worker",
+		"it and the roles on tasks belong together: worker is %q, and the roles are on %v", e.Worker, e.Uses())
 }
 
 // memoryProblem returns what is wrong with the memory, "" if nothing. The bounds are Cloud Run's.
@@ -174,22 +169,3 @@ var timeZones = sync.OnceValue(func() (names []string) {
 	}
 	return names
 })
-
-// indexProblem returns what is wrong with an index, "" if nothing.
-func indexProblem(i Index) string {
-	switch {
-	case i.CollectionGroup == "":
-		return "collectionGroup is missing"
-	case i.QueryScope != "COLLECTION" && i.QueryScope != "COLLECTION_GROUP":
-		return fmt.Sprintf("queryScope is %q: it must be COLLECTION or COLLECTION_GROUP", i.QueryScope)
-	case len(i.Fields) < 2:
-		return "it has fewer than two fields: Firestore indexes single fields by itself"
-	}
-	for _, f := range i.Fields {
-		ordered := f.Order == "ASCENDING" || f.Order == "DESCENDING"
-		if f.FieldPath == "" || ordered == (f.ArrayConfig == "CONTAINS") {
-			return fmt.Sprintf("field %q is neither ordered nor an array", f.FieldPath)
-		}
-	}
-	return ""
-}

@@ -28,7 +28,7 @@ type File struct {
 // A list has at most so many bytes, and objects and lists: a parser of deeper nested ones runs out of its stack.
 const (
 	maxBytes  = 1 << 20
-	maxNested = 50_000
+	maxNested = 10_000
 )
 
 var (
@@ -53,8 +53,11 @@ func (f File) root() (hujson.Value, error) {
 		return root, fmt.Errorf(`it is not JSON, and begins with %q: write { "rules": [ … ] }`, m[1])
 	}
 	says := hujsonPlace.ReplaceAllString(err.Error(), "$1: it is not JSON: ")
-	if before, _, cut := strings.Cut(says, "parsing "); cut && errors.Is(err, io.ErrUnexpectedEOF) {
+	switch before, _, cut := strings.Cut(says, "parsing "); {
+	case cut && errors.Is(err, io.ErrUnexpectedEOF):
 		says = before + "it ends too early: something that was begun is not closed, such as { or ["
+	case strings.Contains(says, `'\''`) || strings.Contains(says, "invalid literal"):
+		says += ": write keys and texts in double quotes"
 	}
 	return root, errors.New(says)
 }
@@ -141,13 +144,9 @@ func (r *reader) value(v *hujson.Value, at string, into reflect.Value, e expecte
 		}
 		r.object(v, at, into, e)
 	case kind == reflect.Int || kind == reflect.Float64:
-		if is != words[reflect.Float64] {
-			r.refuse(v, at, "it must be %s, not %s", words[kind], is)
-			return
-		}
 		r.number(v, at, into, e)
 	case is != words[kind]:
-		r.refuse(v, at, "it must be %s, not %s", words[kind], is)
+		r.refuse(v, at, "it must be %s, not %s%s", words[kind], is, example(", such as %s"))
 	case kind == reflect.Bool:
 		into.SetBool(literal.Bool())
 	default:
@@ -169,7 +168,10 @@ func (r *reader) list(v *hujson.Value, at string, into reflect.Value, e expected
 		return
 	case isList:
 		elements = array.Elements
-	case e.tag.Get("one") == "" || words[element.Kind()] != wordOf(v):
+	case e.tag.Get("one") != "" && words[element.Kind()] != wordOf(v):
+		r.refuse(v, at, "it must be %s, not %s%s", words[element.Kind()], wordOf(v), example(", such as %s"))
+		return
+	case e.tag.Get("one") == "":
 		r.refuse(v, at, "it must be a list, not %s%s", wordOf(v), example("; for example [%s]"))
 		return
 	}
@@ -226,6 +228,9 @@ func (r *reader) object(v *hujson.Value, at string, into reflect.Value, e expect
 		default:
 			says, meant := instead(key, of, e.around, at)
 			missing := ""
+			if e.around != nil {
+				missing = inner // and with it what the object should say
+			}
 			if meant != "" && v.Find("/"+meant) == nil {
 				missing = at + "." + meant
 			}
@@ -236,25 +241,27 @@ func (r *reader) object(v *hujson.Value, at string, into reflect.Value, e expect
 
 // number reads a number. The range in the field's tag is like 1-100.
 func (r *reader) number(v *hujson.Value, at string, into reflect.Value, e expected) {
-	text := string(v.Value.(hujson.Literal))
+	literal, _ := v.Value.(hujson.Literal)
+	whole, wrong := strconv.Atoi(string(literal))
 	if into.Kind() == reflect.Float64 {
-		n, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			r.refuse(v, at, "it is too large")
-		}
+		n, err := strconv.ParseFloat(string(literal), 64)
+		whole, wrong = 0, err
 		into.SetFloat(n)
-		return
+	} else {
+		into.SetInt(int64(whole))
 	}
-	n, err := strconv.Atoi(text)
-	var least, most int
-	_, unbound := fmt.Sscanf(e.tag.Get("range"), "%d-%d", &least, &most)
+	least, most, bound := strings.Cut(e.tag.Get("range"), "-")
+	from, _ := strconv.Atoi(least)
+	to, _ := strconv.Atoi(most)
 	switch {
-	case err != nil:
-		r.refuse(v, at, "it must be a whole number")
-	case unbound == nil && (n < least || n > most):
-		r.refuse(v, at, "%d is not from %d to %d", n, least, most)
-	default:
-		into.SetInt(int64(n))
+	case wordOf(v) != words[reflect.Float64]:
+		r.refuse(v, at, "it must be %s, not %s", words[into.Kind()], wordOf(v))
+	case wrong != nil && bound:
+		r.refuse(v, at, "it must be a whole number from %d to %d", from, to)
+	case wrong != nil:
+		r.refuse(v, at, "it must be %s", words[into.Kind()])
+	case bound && (whole < from || whole > to):
+		r.refuse(v, at, "%d is not from %d to %d", whole, from, to)
 	}
 }
 
@@ -361,10 +368,13 @@ var position = regexp.MustCompile(`\[\d+\]`)
 
 // elsewhere says what to write in place of keys that others have for what a rule says in another way.
 var elsewhere = map[string]string{
-	"year": `"months": 12 for each`, "years": `"months": 12 for each`, "week": `"days": 7 for each`, "weeks": `"days": 7 for each`,
-	"op": `the operator as a key, such as "==": "done"`, "operator": `the operator as a key, such as "==": "done"`,
-	"value": `the operator as a key, such as "==": "done"`, "cron": `"schedule"`,
+	"year": `write "months": 12 for each`, "years": `write "months": 12 for each`, "weeks": `write "days": 7 for each`,
+	"op": operatorAsKey, "operator": operatorAsKey, "value": operatorAsKey, "=": `write "=="`,
+	"contains": `write "array-contains" of a list, or "startsWith"`, "cron": `write "schedule"`,
+	"enabled": "leave it out, because each rule of the list is enabled",
 }
+
+const operatorAsKey = `write the operator as a key, as in "==": "done"`
 
 // instead says where a key belongs that the struct at a path does not have, or else which keys it has. meant is the key of that
 // struct that it seems to stand for.
@@ -393,7 +403,7 @@ func instead(key string, of, around reflect.Type, path string) (says, meant stri
 		return fmt.Sprintf(": is it %q?", like), like
 	}
 	if other := elsewhere[key]; other != "" {
-		return ": write " + other, ""
+		return ": " + other, ""
 	}
 	return "; the keys are " + strings.Join(names, ", "), ""
 }

@@ -46,7 +46,7 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 			`{"name":"cleanupFiles","schedule":"0 4 * * *","objects":"e/**","gone":"nobody","age":{"days":9},"unless":[{"field":"name","endsWith":".keep"}]}`, nil},
 		{`{"name":"drafts-x","schedule":"0 4 * * *","collection":"drafts","where":[{"field":"a","is":"false"}],"age":{"field":"at","days":90}}`, []string{
 			`rules[0], drafts-x: name: "drafts-x": write 6 to 30 letters and digits that begin with a small letter, such as cleanupDrafts`,
-			`rules[0], drafts-x: where[0].is: "false" is not one of: text, empty, not empty, set, not set, missing, not true`,
+			`rules[0], drafts-x: where[0].is: "false" is not one of: text, empty, not empty, set, not set, missing, not true; a value is compared by "=="`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","run":{"memory":"512MB","timeoutSeconds":3600,"retryCount":9},"timeZone":"Berlin",` + rule + `}`, []string{
 			`rules[0], cleanupDrafts: run.memory: "512MB" is not a number and Mi or Gi, such as 512Mi or 1Gi`,
@@ -65,16 +65,19 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 			`rules[0], cleanupDrafts: schedule: "0 4 1 1 *": the month is 1 and must be *: no alert could tell for so long that a run is missing`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"every day 04:00",` + rule + `}`, []string{
-			`rules[0], cleanupDrafts: schedule: "every day 04:00" is not unix-cron, such as "0 3 * * *" for 03:00 each day`,
+			`rules[0], cleanupDrafts: schedule: "every day 04:00" is not unix-cron: write minute, hour, day, month and weekday in digits, such as "0 3 * * *" for 03:00 each day`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"never",` + rule + `}`, []string{
-			`rules[0], cleanupDrafts: schedule: "never" is not unix-cron, such as "0 3 * * *" for 03:00 each day`,
+			`rules[0], cleanupDrafts: schedule: "never" is not unix-cron: write minute, hour, day, month and weekday in digits, such as "0 3 * * *" for 03:00 each day`,
 		}},
 		{`{"name":"cleanupDrafts",` + rule + `}`, []string{
 			`rules[0], cleanupDrafts: schedule: it is missing: write unix-cron, such as "0 3 * * *" for 03:00 each day`,
 		}},
 		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `,"where":[{"feild":"a","==":1}]}`, []string{
 			`rules[0], cleanupDrafts: where[0]: there is no key "feild": is it "field"?`,
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `,"where":[{"field":"a","op":"=="}]}`, []string{ // and not what op should say
+			`rules[0], cleanupDrafts: where[0]: there is no key "op": write the operator as a key, as in "==": "done"`,
 		}},
 		{`{"name":"cleanupDrafts"}`, []string{
 			"rules[0], cleanupDrafts: what does it look at? Give exactly one of collection, collectionGroup, objects and accounts; the Realtime Database is out of reach: it needs a function of your own",

@@ -75,7 +75,7 @@ func (r Reader) Get(ctx context.Context, name string) (o Object, found bool, err
 	case errors.Is(err, storage.ErrObjectNotExist):
 		return Object{}, false, nil
 	case err != nil:
-		return Object{}, false, fmt.Errorf("read object %s of bucket %s: %w", harmless.Text(name), r.c.name, err)
+		return Object{}, false, harmless.Errorf("read object %s of bucket %s: %w", name, r.c.name, err)
 	default:
 		return objectOf(a), true, nil
 	}
@@ -113,7 +113,7 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 	for again := true; again; again = storage.ShouldRetry(err) && attempts < maxAttempts && gax.Sleep(ctx, backoff.Pause()) == nil {
 		if w.InTime != nil {
 			if late := w.InTime(); late != nil {
-				return fmt.Errorf("delete object %s: %w", harmless.Text(d.Name), cmp.Or(err, late)) // what was sent may have taken effect
+				return harmless.Errorf("delete object %s: %w", d.Name, cmp.Or(err, late)) // what was sent may have taken effect
 			}
 		}
 		before, err = err, object.Delete(ctx)
@@ -134,7 +134,7 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 		if attempts > 1 { // no documentation says that this is not the answer to a deletion that is sent again
 			switch _, found, look := w.Get(ctx, d.Name); {
 			case look != nil: // it may have taken effect before
-				return fmt.Errorf("delete object %s: %w", harmless.Text(d.Name), before)
+				return harmless.Errorf("delete object %s: %w", d.Name, before)
 			case !found:
 				return nil
 			}
@@ -147,7 +147,7 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 		}
 		fallthrough
 	default:
-		return fmt.Errorf("delete object %s: %w", harmless.Text(d.Name), err)
+		return harmless.Errorf("delete object %s: %w", d.Name, err)
 	}
 }
 

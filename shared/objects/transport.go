@@ -114,7 +114,7 @@ func (t readOnlyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if r.Body != nil {
 			_ = r.Body.Close() // every RoundTripper must close it; an error does not matter
 		}
-		return nil, fmt.Errorf("the request %s %s was not sent: this connection only reads", r.Method, r.URL.Path)
+		return nil, fmt.Errorf("the request %s %s was not sent: this connection only reads", r.Method, r.URL.EscapedPath())
 	}
 	return t.base.RoundTrip(r)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
 // warn checks what a document gets before it goes.
@@ -30,7 +31,7 @@ func (c *checker) warn() {
 	if w.Create == "" {
 		return
 	}
-	c.collection("warn.create", w.Create, true)
+	pattern.CheckCollection(&c.Problems, "warn.create", w.Create, true)
 	for _, hole := range []string{parentHole, criteria.DateHole} {
 		c.Expect(!slices.Contains(criteria.Holes(w.Create), hole), "warn.create",
 			"{%s} is no id: name what the rule's path binds, or a field", hole)

@@ -33,5 +33,5 @@ func ExampleRule_Problems() {
 	// Output:
 	// collection: cleanupRuns belongs to Firesweep itself
 	// age: give one of hours, days and months, e.g. {"field":"createdAt","days":90}, or "any"
-	// with[0].objects: "drafts" is not a folder: write it like drafts/{id}/**
+	// with[0].objects: "drafts" is neither a folder of the item's id, such as drafts/{id}/**, nor one with "field", such as {"objects": "drafts/**", "field": "coverUrl"}
 }

@@ -21,11 +21,7 @@ func (r Rule) Noun() string {
 	case r.Accounts != "":
 		return "account"
 	}
-	var words []string
-	for _, word := range nameParts.FindAllString(r.Name(), -1) {
-		words = append(words, strings.ToLower(word))
-	}
-	noun := singular(strings.Join(words, " "))
+	noun := singular(strings.ToLower(strings.Join(nameParts.FindAllString(r.Name(), -1), " ")))
 	if !nounPattern.MatchString(noun) {
 		return "document"
 	}

@@ -48,7 +48,7 @@ func (r Relation) At(of string) (own string) {
 	return r.Collection
 }
 
-// Along is a relation of with.
+// Along is a relation with the place of the items that it is of.
 type Along struct {
 	Relation
 	Of string // the place of the documents to which it belongs
@@ -61,6 +61,19 @@ func (r Rule) Along() []Along { return along(r.With, r.At(), r.Place()) }
 func along(with []Relation, of string, in Place) (all []Along) {
 	for _, w := range with {
 		all = append(append(all, Along{w, of, in}), along(w.With, w.At(of), w.Place())...)
+	}
+	return all
+}
+
+// asked returns what is looked for to decide: about the rule's items, and about what is deleted together with them.
+func (r Rule) asked() (all []Along) {
+	for _, related := range r.Related() {
+		all = append(all, Along{related, r.At(), r.Place()})
+	}
+	for _, w := range r.Along() {
+		for _, u := range w.Unless {
+			all = append(all, Along{u, w.At(w.Of), w.Place()})
+		}
 	}
 	return all
 }

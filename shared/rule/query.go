@@ -1,7 +1,6 @@
 package rule
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -121,14 +120,6 @@ func (r Rule) deciding() (fields []string) {
 	return fields
 }
 
-// Fields returns the fields of the item by which a relation names something.
-func (r Rule) Fields(of Relation) (fields []string) {
-	for _, hole := range r.FieldHoles(of.Document + of.Account) {
-		fields = append(fields, strings.TrimSuffix(strings.TrimSuffix(hole, "[]"), ".*"))
-	}
-	return fields
-}
-
 // FieldHoles returns the fields of the item that fill holes of a path.
 func (r Rule) FieldHoles(path string) (fields []string) {
 	bound := criteria.Holes(r.Collection + r.Objects)
@@ -140,35 +131,8 @@ func (r Rule) FieldHoles(path string) (fields []string) {
 	return fields
 }
 
-// Index is an index of Firestore, in the form of firestore.indexes.json.
-type Index struct {
-	CollectionGroup string       `json:"collectionGroup"` // the collection's name
-	QueryScope      string       `json:"queryScope"`      // COLLECTION or COLLECTION_GROUP
-	Fields          []IndexField `json:"fields"`
-}
-
-// IndexField is one field of an index: ordered, or an array.
-type IndexField struct {
-	FieldPath   string `json:"fieldPath"`
-	Order       string `json:"order,omitempty"`       // ASCENDING or DESCENDING
-	ArrayConfig string `json:"arrayConfig,omitempty"` // CONTAINS
-}
-
-// Indexes returns the indexes that the rule's queries need and Firestore does not make by itself: none of a single field,
-// except in a collection group, and none of equalities alone, which Firestore merges.
-func (r Rule) Indexes() (all []Index) {
-	for _, q := range r.queries() {
-		for _, i := range indexesOf(q) {
-			if !slices.ContainsFunc(all, func(other Index) bool { return reflect.DeepEqual(other, i) }) {
-				all = append(all, i)
-			}
-		}
-	}
-	return all
-}
-
-// queries returns the rule's queries, and those for what is related to an item that has as many names as any.
-func (r Rule) queries() (all []documents.Query) {
+// Queries returns the rule's queries, and those for what is related to an item that has as many names as any.
+func (r Rule) Queries() (all []documents.Query) {
 	if !r.OfDocuments() {
 		return nil
 	}
@@ -178,16 +142,10 @@ func (r Rule) queries() (all []documents.Query) {
 		all = append(all, r.Warned())
 	}
 	self := documents.Ref{Collection: "x", ID: "1"}
-	asked := r.Related()
-	for _, w := range r.Along() {
-		asked = append(append(asked, w.Relation), w.Unless...)
-	}
-	for _, related := range asked {
-		if related.kind() == nil || related.Subcollection == Everything || related.Document+related.Account+related.Objects != "" {
-			continue
-		}
-		if !related.isKey() { // a map's key has an index like any field
-			queries, _ := related.Queries(self, func(documents.Ref) any { return "x" }, now)
+	for _, one := range slices.Concat(r.asked(), r.Along()) {
+		asks := one.Subcollection+one.Collection+one.CollectionGroup != "" && one.Subcollection != Everything
+		if asks && !one.isKey() { // a map's key has an index like any field
+			queries, _ := one.Queries(self, func(documents.Ref) any { return "x" }, now)
 			all = append(all, queries...)
 		}
 	}
@@ -210,36 +168,3 @@ func (r Rule) queries() (all []documents.Query) {
 	}
 	return all
 }
-
-func indexesOf(q documents.Query) (all []Index) {
-	i := Index{CollectionGroup: q.Collection[strings.LastIndexByte(q.Collection, '/')+1:], QueryScope: "COLLECTION"}
-	if q.Group {
-		i.QueryScope = "COLLECTION_GROUP"
-	}
-	for _, f := range q.Where {
-		field := ascending(f.Field)
-		contains := strings.HasPrefix(f.Op, "array-contains")
-		if contains {
-			field = IndexField{FieldPath: f.Field, ArrayConfig: "CONTAINS"}
-		}
-		if (f.Op == "==" || f.Op == "in" || contains) && !slices.Contains(i.Fields, field) {
-			i.Fields = append(i.Fields, field)
-		}
-	}
-	equal := len(i.Fields)
-	for _, field := range q.OrderBy {
-		i.Fields = append(i.Fields, ascending(field))
-	}
-	switch {
-	case len(i.Fields) == 0, len(i.Fields) == 1 && !q.Group, equal == len(i.Fields) && !q.Group:
-		return nil
-	case equal == len(i.Fields): // merged, of the indexes of each field in the group
-		for _, field := range i.Fields {
-			all = append(all, Index{i.CollectionGroup, i.QueryScope, []IndexField{field}})
-		}
-		return all
-	}
-	return []Index{i}
-}
-
-func ascending(field string) IndexField { return IndexField{FieldPath: field, Order: "ASCENDING"} }

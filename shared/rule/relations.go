@@ -33,10 +33,15 @@ type relation struct {
 }
 
 var (
+	askedRoles   = []string{goneRole, unlessRole}
 	allRoles     = []string{goneRole, unlessRole, withRole}
 	ofDocuments  = []string{criteria.OfDocuments}
 	keysOfNaming = []string{"field", "where", "within", "remove", "with", "unless"}
 )
+
+// rolesOf says for which roles a key is that only some relations can have.
+var rolesOf = map[string][]string{"where": askedRoles, "within": {unlessRole}, "remove": {withRole}, "with": {withRole},
+	"unless": {withRole}, "metadata": {withRole}}
 
 // relations are all of them, in the order in which problems name them.
 var relations = []relation{
@@ -51,10 +56,9 @@ var relations = []relation{
 	{key: "collection", of: func(r Relation) string { return r.Collection }, roles: allRoles,
 		kinds: []string{criteria.OfDocuments, criteria.OfObjects}, keys: keysOfNaming, field: true,
 		noun: "document of $ whose # refers to it", plural: "the documents of $ whose # refers to it"},
-	{key: "collectionGroup", of: func(r Relation) string { return r.CollectionGroup }, roles: allRoles,
+	{key: "collectionGroup", of: func(r Relation) string { return r.CollectionGroup }, roles: askedRoles,
 		kinds: []string{criteria.OfDocuments, criteria.OfObjects}, keys: keysOfNaming, field: true,
-		noun: "document of every collection $ whose # refers to it", plural: "the documents of every collection $ whose # refers " +
-			"to it"},
+		noun: "document of every collection $ whose # refers to it"},
 	{key: "objects", of: func(r Relation) string { return r.Objects }, roles: []string{withRole}, kinds: ofDocuments,
 		keys: []string{"field", "metadata"}, plural: "the objects $"},
 }
@@ -177,7 +181,7 @@ func (r Relation) Queries(self documents.Ref, reference func(documents.Ref) any,
 	if n := len(r.Where); r.Subcollection == "" && !r.isKey() {
 		all = nil
 		names, of := append(NamesOf(self, false, reference), self.BlankTexts()...), q.Where[len(q.Where)-1]
-		for some := range slices.Chunk(names, max(1, criteria.MaxAlternatives/Combinations(q.Where[:len(q.Where)-1]))) {
+		for some := range slices.Chunk(names, max(1, criteria.MaxAlternatives/combinations(q.Where[:len(q.Where)-1]))) {
 			of.Value = some
 			part := q
 			part.Where = append(slices.Clone(q.Where[:len(q.Where)-1]), of)
@@ -209,8 +213,8 @@ func (r Relation) Queries(self documents.Ref, reference func(documents.Ref) any,
 	return all, true
 }
 
-// Combinations returns how many combinations of alternatives filters have.
-func Combinations(filters []documents.Filter) int {
+// combinations returns how many combinations of alternatives filters have.
+func combinations(filters []documents.Filter) int {
 	n := 1
 	for _, f := range filters {
 		if values, isList := f.Value.([]any); isList {
@@ -243,14 +247,10 @@ func (p Place) Query(fields ...string) documents.Query {
 
 // words returns the place in words.
 func (p Place) words() string {
-	above, name := cutLast(p.Collection)
-	switch {
-	case p.Group == "":
-		return p.Collection
-	case above == "":
-		return "every collection " + name
+	if p.Collection == p.Group {
+		return "every collection " + p.Group
 	}
-	return name + " below " + above
+	return p.Collection
 }
 
 // Place returns where the rule's documents are.

@@ -1,11 +1,11 @@
 // Package rule holds cleanups that are declared instead of written: which documents, objects or accounts a cleanup deletes or
-// changes, and what is deleted with it with them. It reads a rule, checks it, puts it into words, and judges items by their own
-// attributes; shared/declared makes a job of it.
+// changes, and what is deleted with them. It checks a rule, puts it into words, and fills its paths with what items hold;
+// shared/manifest reads rules, and shared/declared makes jobs of them.
 //
 // rule.go is the format of a rule. shared/rule/criteria says what conditions and ages mean, shared/rule/pattern what names of
 // objects do, and relations.go how something else belongs to an item, by tables. paths.go fills paths with what an item holds.
-// From these, check*.go say what is wrong with a rule, query.go what it asks Firestore for and which indexes that needs, words.go
-// what it does, in a sentence, and noun.go what its items and actions are called.
+// From these, check*.go say what is wrong with a rule, places.go where it looks, query.go what it asks Firestore for, judged.go by
+// which fields it decides, words.go what it does, in a sentence, and noun.go what its items and actions are called.
 package rule
 
 import (
@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
@@ -75,7 +76,7 @@ type Relation struct {
 	With     []Relation           `json:"with,omitempty" jsonschema:"in with: what is deleted with it in turn"`
 	Unless   []Relation           `json:"unless,omitempty" example:"{\"document\": \"legalHolds/{id}\"}" jsonschema:"in with: what keeps it, and with it the item to which it belongs"`
 
-	Is           string `json:"is,omitempty" jsonschema:"in unless: the state of the item's field"`
+	Is           string `json:"is,omitempty" example:"\"not set\"" jsonschema:"in unless: the state of the item's field"`
 	criteria.Ops `json:"ops,omitempty"`
 
 	Key      string `json:"-"` // where the rule says it, e.g. unless[0]
@@ -111,9 +112,6 @@ const (
 	Now    = "{now}"    // the time of the run
 	Delete = "{delete}" // no value: the field is removed
 )
-
-// DefaultMaxDuePercent is [Rule.MaxDuePercent] where that is not set.
-const DefaultMaxDuePercent = 50
 
 // Source returns what the rule goes through: a collection, a collection group or a pattern of objects.
 func (r Rule) Source() string { return r.Collection + r.CollectionGroup + r.Objects }
@@ -182,15 +180,14 @@ func (r Rule) DeletesAccounts() bool {
 
 // ReadsAccounts reports whether the rule looks for accounts.
 func (r Rule) ReadsAccounts() bool {
-	asked := r.Related()
-	for _, w := range r.Along() {
-		asked = append(asked, w.Unless...)
-	}
+	asked := r.asked()
 	for _, other := range r.Others {
-		asked = append(asked, other.Unless...)
+		for _, u := range other.Unless {
+			asked = append(asked, Along{Relation: u})
+		}
 	}
-	return r.Accounts != "" || slices.ContainsFunc(asked, func(w Relation) bool { return w.Account != "" })
+	return r.Accounts != "" || slices.ContainsFunc(asked, func(a Along) bool { return a.Account != "" })
 }
 
 // DuePercent returns the percentage of a collection, of a folder or of all accounts that may be due.
-func (r Rule) DuePercent() int { return cmp.Or(r.MaxDuePercent, DefaultMaxDuePercent) }
+func (r Rule) DuePercent() int { return cmp.Or(r.MaxDuePercent, config.DefaultMaxDuePercent) }

@@ -56,7 +56,7 @@ func (r Rule) verb() string {
 	case r.Objects != "":
 		return "deletes objects " + r.Objects
 	case r.Accounts != "":
-		return "deletes " + kindWords[r.Accounts]
+		return "deletes " + accountKinds[r.Accounts]
 	case r.Remove != "":
 		return "removes entries of " + r.Remove + " from documents of " + r.Place().words()
 	case !r.Deletes():
@@ -97,6 +97,23 @@ func (r Relation) Exists() string {
 	}
 	return "a " + r.Noun() + " exists"
 }
+
+// The values of [Rule.Accounts].
+const (
+	Anonymous  = "anonymous"
+	Unverified = "unverified"
+	Disabled   = "disabled"
+	All        = "all"
+)
+
+// accountKinds says what accounts are called, by the values of [Rule.Accounts].
+var accountKinds = map[string]string{
+	Anonymous: "anonymous accounts", Disabled: "disabled accounts", All: "all accounts",
+	Unverified: "accounts with an unverified e-mail address and only a password",
+}
+
+// AccountKinds returns the values of [Rule.Accounts].
+func AccountKinds() []string { return sorted(accountKinds) }
 
 // goesAlong returns what is deleted with it, each with what is deleted with it.
 func goesAlong(with []Relation) string {

@@ -254,14 +254,16 @@ run "alerts_of_every_kind_of_schedule" {
       cleanExpiredComped            = "* * * * *"
       removeUnacceptedMemberInvites = "0 */12 * * *"
       cleanupPlaceholderUsers       = "30 1,13 * * *"
+      cleanupResolvedInquiries      = "30 2 * * *"
     }
+    time_zones            = { cleanupResolvedInquiries = "Europe/Berlin" }
     databases             = { cleanupReports = "ghost" }
     notification_channels = ["projects/my-app-1a2b3/notificationChannels/1234567890"]
   }
 
   assert {
     # Two periods, the run's time and ten minutes for the log, in minutes; 25 hours at most on metrics made from the log.
-    condition = { for name in local.job_names : name => ceil(local.silence[name] / 60) if name != "cleanupResolvedInquiries" } == {
+    condition = { for name in local.job_names : name => ceil(local.silence[name] / 60) } == {
       cleanupReports                = 11520
       cleanupBannedUsers            = 46080
       cleanupOrphanedMedia          = 740
@@ -270,15 +272,17 @@ run "alerts_of_every_kind_of_schedule" {
       deleteInactiveProjects        = 35
       removeUnacceptedMemberInvites = 1459
       cleanupPlaceholderUsers       = 1500
+      cleanupResolvedInquiries      = 2880 # one night a year has no 02:30
     }
     error_message = "look-back: ${jsonencode(local.silence)}"
   }
   assert {
     # What runs less than once a day is watched by Cloud Run's own metric, on which alerts look back farther.
     condition = google_monitoring_alert_policy.no_success["requests"].conditions[0].condition_prometheus_query_language[0].query == join("", [
-      "(label_replace(vector(3764800), \"service_name\", \"cleanupbannedusers\", \"\", \"\") or label_replace(vector(1691200), \"service_name\", \"cleanupreports\", \"\", \"\"))",
+      "(label_replace(vector(3764800), \"service_name\", \"cleanupbannedusers\", \"\", \"\") or label_replace(vector(1691200), \"service_name\", \"cleanupreports\", \"\", \"\") or label_replace(vector(1172800), \"service_name\", \"cleanupresolvedinquiries\", \"\", \"\"))",
       " < time() unless on(service_name) (",
       "sum by (service_name) (increase(run_googleapis_com:request_count{monitored_resource=\"cloud_run_revision\",response_code_class=\"2xx\",service_name=~\"cleanupreports\"}[11520m])) >= 0.5 or ",
+      "sum by (service_name) (increase(run_googleapis_com:request_count{monitored_resource=\"cloud_run_revision\",response_code_class=\"2xx\",service_name=~\"cleanupresolvedinquiries\"}[2880m])) >= 0.5 or ",
       "sum by (service_name) (increase(run_googleapis_com:request_count{monitored_resource=\"cloud_run_revision\",response_code_class=\"2xx\",service_name=~\"cleanupbannedusers\"}[46080m])) >= 0.5)",
     ])
     error_message = google_monitoring_alert_policy.no_success["requests"].conditions[0].condition_prometheus_query_language[0].query

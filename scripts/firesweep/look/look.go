@@ -26,7 +26,8 @@ import (
 // Most of what is looked at.
 const (
 	Reads     = 5000 // documents that are billed
-	FilePages = 20   // requests for files, of a thousand each
+	FilePages = 20   // requests for files
+	filePage  = 1000 // files of one
 
 	sample = 100 // documents of a collection: the first, which are a fair choice where Firestore made the ids
 	below  = 10  // documents below which is looked, and as many that do not exist, and documents of a collection below one

@@ -22,9 +22,9 @@ const (
 
 // owner says to which documents the files of a folder belong, or what lies below them.
 type owner struct {
-	in     *place
+	in     []string        // collections that have documents of these ids
 	looked int             // at so many ids
-	gone   map[string]bool // those of these whose documents do not exist
+	gone   map[string]bool // those of these whose documents are in none of them
 	odd    bool            // one of them perhaps never had a document
 }
 
@@ -35,7 +35,7 @@ func (o *owner) certain() bool {
 
 // newOwner returns the owner of what belongs to some ids, of which those do not exist. Who has an account perhaps has no document
 // yet.
-func (l *looker) newOwner(ctx context.Context, in *place, looked int, gone []string) *owner {
+func (l *looker) newOwner(ctx context.Context, in []string, looked int, gone []string) *owner {
 	o := &owner{in: in, looked: looked, gone: map[string]bool{}, odd: l.haveAccounts(ctx, gone)}
 	for _, id := range gone {
 		o.gone[id] = true
@@ -70,7 +70,7 @@ func (l *looker) parents(ctx context.Context, c *place) {
 			gone = append(gone, id)
 		}
 	}
-	c.owner = l.newOwner(ctx, c.above, c.above.names, gone)
+	c.owner = l.newOwner(ctx, []string{c.above.path}, c.above.names, gone)
 	c.owner.odd = c.owner.odd || 4*len(c.above.missing) > c.above.names
 }
 
@@ -105,9 +105,6 @@ func (l *looker) allFiles(ctx context.Context) error {
 	return err
 }
 
-// filePage is how many files a request lists.
-const filePage = 1000
-
 // page returns the first page of a listing.
 func (l *looker) page(ctx context.Context, q *storage.Query) (page []*storage.ObjectAttrs, err error) {
 	if err := q.SetAttrSelection([]string{"Name", "Created"}); err != nil {
@@ -117,7 +114,8 @@ func (l *looker) page(ctx context.Context, q *storage.Query) (page []*storage.Ob
 	return page, err
 }
 
-// ownerOf finds the collection at the top to whose documents most of a folder's files belong, by the ids in their names.
+// ownerOf finds the collections at the top to whose documents a folder's files belong, by the ids in their names: one has most of
+// them, and each that has any may be the one to which these files belong.
 func (l *looker) ownerOf(ctx context.Context, f *place) error {
 	objects := f.path + "{owner}.*"
 	if slices.ContainsFunc(f.docs, func(d documents.Document) bool { return strings.Contains(d.Path[len(f.path):], "/") }) {
@@ -133,23 +131,36 @@ func (l *looker) ownerOf(ctx context.Context, f *place) error {
 	}
 	slices.Sort(ids)
 	ids = spread(slices.Compact(ids), mostOwners)
-	fewest := len(ids) / 2 // who does not have most of them is not their owner
+	left, most := ids, false // in none of the collections so far; one of them has most
+	var owners []*place
 	for _, in := range l.top {
-		gone, err := l.gone(ctx, in, ids)
-		if err != nil {
+		gone, known, err := l.gone(ctx, in, ids)
+		if err != nil || !known { // nobody knows whether they belong to its documents
 			return err
 		}
-		if 2*len(gone) >= len(ids) || f.owner != nil && len(gone) >= fewest {
+		if len(gone) == len(ids) {
 			continue
 		}
-		fewest = len(gone)
-		there := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(gone, id) })
-		odd := func(id string) bool {
-			return !slices.ContainsFunc(there, func(other string) bool { return alike(id, other) })
-		}
-		f.owner = l.newOwner(ctx, in, len(ids), gone)
-		f.owner.odd = f.owner.odd || slices.ContainsFunc(gone, odd)
-		f.objects = strings.ReplaceAll(objects, "{owner}", in.hole())
+		most = most || 2*len(gone) < len(ids)
+		owners = append(owners, in)
+		left = slices.DeleteFunc(slices.Clone(left), func(id string) bool { return !slices.Contains(gone, id) })
+	}
+	if !most {
+		return nil
+	}
+	there := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(left, id) })
+	odd := func(id string) bool {
+		return !slices.ContainsFunc(there, func(other string) bool { return alike(id, other) })
+	}
+	var paths []string
+	for _, in := range owners {
+		paths = append(paths, in.path)
+	}
+	f.owner = l.newOwner(ctx, paths, len(ids), left)
+	f.owner.odd = f.owner.odd || slices.ContainsFunc(left, odd)
+	f.objects = objects
+	if len(owners) == 1 {
+		f.objects = strings.ReplaceAll(objects, "{owner}", owners[0].hole())
 	}
 	return nil
 }
@@ -175,13 +186,14 @@ func alike(a, b string) bool {
 	return len(a) == len(b) && len(a) >= generated || one != nil && other != nil && one[1] == other[1]
 }
 
-// gone returns those of some ids that do not exist; all if they were not looked up.
-func (l *looker) gone(ctx context.Context, in *place, ids []string) ([]string, error) {
+// gone returns those of some ids that do not exist; known is false if they were not looked up.
+func (l *looker) gone(ctx context.Context, in *place, ids []string) (gone []string, known bool, err error) {
 	switch there := idsOf(in.docs); {
 	case in.complete:
-		return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(there, id) }), nil
+		return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(there, id) }), true, nil
 	case !l.affords(len(ids)+len(ids)/30+1, "some of the documents to which files may belong"):
-		return ids, nil
+		return nil, false, nil
 	}
-	return l.DB.Missing(ctx, in.path, ids)
+	gone, err = l.DB.Missing(ctx, in.path, ids)
+	return gone, true, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
@@ -31,14 +32,11 @@ const ListKey = "rules"
 
 // File returns the text of a file with these rules.
 func File(rules ...Proposal) string {
-	list := ""
+	list := make([]string, len(rules))
 	for i, one := range rules {
-		list += strings.Repeat(",", min(i, 1)) + "\n    " + strings.ReplaceAll(string(one.Rule), "\n", "\n    ")
+		list[i] = "\n    " + strings.ReplaceAll(string(one.Rule), "\n", "\n    ")
 	}
-	if list != "" {
-		list += "\n  "
-	}
-	return fmt.Sprintf("{\n  \"$schema\": %q,\n  %q: [%s]\n}\n", version.File("rules.schema.json"), ListKey, list)
+	return fmt.Sprintf("{\n  \"$schema\": %q,\n  %q: [%s\n  ]\n}\n", version.File("rules.schema.json"), ListKey, strings.Join(list, ","))
 }
 
 // graceDays is how long ago something must have been written or uploaded whose document does not exist.
@@ -103,12 +101,16 @@ func (l *looker) propose() {
 
 // orphaned proposes that what belongs to a document that does not exist is deleted, once it is a few days old.
 func (l *looker) orphaned(c *place) {
-	o, idOf, age, document := c.owner, parentOf, `"by": "updateTime", `, "{parent}"
-	why := fmt.Sprintf("%d of %d documents of %s do not exist, but have %s", len(o.gone), o.looked, o.in.path, c.name())
+	o, idOf, age, gone := c.owner, parentOf, `"by": "updateTime", `, []string{"{parent}"}
+	why := fmt.Sprintf("%d of %d documents of %s do not exist, but have %s", len(o.gone), o.looked, o.in[0], c.name())
 	if c.objects != "" {
 		idOf = func(d documents.Document) string { return idIn(c.objects, d.Path) }
-		age, document = "", o.in.path+"/"+o.in.hole()
-		why = fmt.Sprintf("their names have ids of %s, and %d of %d of these do not exist", o.in.path, len(o.gone), o.looked)
+		age, gone = "", nil
+		for _, in := range o.in {
+			gone = append(gone, in+"/{"+criteria.Holes(c.objects)[0]+"}")
+		}
+		why = fmt.Sprintf("their names have ids of %s, and %d of %d of these do not exist there", criteria.List(o.in, "and"), len(o.gone),
+			o.looked)
 	}
 	p := Proposal{Name: l.nameOf("Orphaned", c.path), Why: why, Looked: len(c.docs)}
 	for _, d := range c.docs {
@@ -116,8 +118,12 @@ func (l *looker) orphaned(c *place) {
 			p.Due++
 		}
 	}
+	document := quoted(gone[0])
+	if len(gone) > 1 {
+		document = quoted(gone)
+	}
 	if _, ok := l.check(c, &p, "4 * * 1", fmt.Sprintf(`"age": { %s"days": %d }`, age, graceDays),
-		`"gone": [{ "document": `+quoted(document)+` }]`); ok {
+		`"gone": [{ "document": `+document+` }]`); ok {
 		l.found.Proposals = append(l.found.Proposals, p)
 	}
 }

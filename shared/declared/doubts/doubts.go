@@ -347,8 +347,7 @@ const leastOfNobody = 5
 // texts.
 func (l *looking) holes(of rule.Relation) {
 	path := cmp.Or(of.Document, "users/"+of.Account)
-	for _, hole := range l.FieldHoles(path) {
-		field := strings.TrimSuffix(strings.TrimSuffix(hole, "[]"), ".*")
+	for _, field := range l.leading(of) {
 		set := count(l.sample, field, func(any) bool { return true })
 		numbers := count(l.sample, field, func(value any) bool {
 			_, isID := documents.IDOf(value)
@@ -366,9 +365,17 @@ func (l *looking) holes(of rule.Relation) {
 			l.say("%s: in %d of %d, %s leads nowhere, and the rule keeps these", of.Key, none, set, path)
 		}
 		if numbers > 0 && numbers < set {
-			l.say("%s: %s is a number in %d of %d, which counts as an id", of.Key, hole, numbers, set)
+			l.say("%s: %s is a number in %d of %d, which counts as an id", of.Key, field, numbers, set)
 		}
 	}
+}
+
+// leading returns the fields of an item by which a relation leads to a document or an account.
+func (l *looking) leading(of rule.Relation) (fields []string) {
+	for _, hole := range l.FieldHoles(of.Document + of.Account) {
+		fields = append(fields, strings.TrimSuffix(strings.TrimSuffix(hole, "[]"), ".*"))
+	}
+	return fields
 }
 
 // exceptions names documents of unless that keep nearly everything, and those of gone that never exist.
@@ -401,9 +408,9 @@ func (l *looking) exceptions(ctx context.Context) {
 		switch {
 		case !isGone && len(paths) >= leastLooked && kept*100 > len(paths)*mostPercent:
 			l.say("%s: %d of %d are kept because %s exists: did you mean gone?", u.Key, kept, len(paths), u.Document)
-		case isGone && len(l.Fields(u)) > 0 && len(paths) >= leastOfNobody && kept == 0:
+		case isGone && len(l.leading(u)) > 0 && len(paths) >= leastOfNobody && kept == 0:
 			l.say("%s: %s does not exist for any of the %d that were looked at: does %s hold something else?", u.Key, u.Document, len(paths),
-				criteria.List(l.Fields(u), "and"))
+				criteria.List(l.leading(u), "and"))
 		}
 	}
 }

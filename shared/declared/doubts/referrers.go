@@ -73,7 +73,7 @@ func (l *looking) fieldsOf(all []rule.Relation) map[string]bool {
 // along returns the texts by which fields of the sample lead to what is deleted along.
 func (l *looking) along() (texts []string) {
 	for _, w := range l.With {
-		fields := l.Fields(w)
+		fields := l.leading(w)
 		if w.Objects != "" && w.Field != "" {
 			fields = append(fields, w.Field)
 		}

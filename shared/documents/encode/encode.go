@@ -12,6 +12,8 @@ import (
 	"google.golang.org/genproto/googleapis/type/latlng"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Fields returns fields in the form of Firestore's API. It takes the values that a document that was read or a write may hold,
@@ -22,7 +24,7 @@ func Fields(fields map[string]any) (map[string]*firestorepb.Value, error) {
 	for name, v := range fields {
 		e, err := encodeValue(v)
 		if err != nil {
-			return nil, fmt.Errorf("field %s: %w", name, err)
+			return nil, harmless.Errorf("field %s: %w", name, err)
 		}
 		encoded[name] = e
 	}
@@ -48,9 +50,7 @@ func encodeValue(v any) (*firestorepb.Value, error) {
 	case *firestore.DocumentRef:
 		return &firestorepb.Value{ValueType: &firestorepb.Value_ReferenceValue{ReferenceValue: v.Path}}, nil
 	case firestore.Vector64:
-		return encodeVector(len(v), func(i int) float64 { return v[i] }), nil
-	case firestore.Vector32:
-		return encodeVector(len(v), func(i int) float64 { return float64(v[i]) }), nil
+		return encodeVector(v), nil
 	case map[string]any:
 		fields, err := Fields(v)
 		return &firestorepb.Value{ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{Fields: fields}}}, err
@@ -89,10 +89,10 @@ func encodeKind(v reflect.Value) (*firestorepb.Value, error) {
 }
 
 // encodeVector encodes an embedding in the way that Firestore stores it: as a map whose __type__ is __vector__.
-func encodeVector(n int, at func(int) float64) *firestorepb.Value {
-	values := make([]*firestorepb.Value, n)
+func encodeVector(v firestore.Vector64) *firestorepb.Value {
+	values := make([]*firestorepb.Value, len(v))
 	for i := range values {
-		values[i] = &firestorepb.Value{ValueType: &firestorepb.Value_DoubleValue{DoubleValue: at(i)}}
+		values[i] = &firestorepb.Value{ValueType: &firestorepb.Value_DoubleValue{DoubleValue: v[i]}}
 	}
 	fields := map[string]*firestorepb.Value{
 		"__type__": {ValueType: &firestorepb.Value_StringValue{StringValue: "__vector__"}},

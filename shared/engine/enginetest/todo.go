@@ -5,22 +5,21 @@ import (
 
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/encode"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 // SetTodo writes what a run of the function's job is said to have left to do, as it is stored: steps and items, well-formed or not.
 func (f *Function) SetTodo(t testing.TB, name string, stored ...map[string]any) {
 	t.Helper()
-	all := make([]undo.Fields, len(stored))
-	for i, one := range stored {
-		var err error
-		if all[i], err = encode.Fields(one); err != nil {
-			t.Fatal(err)
+	left := map[string][]map[string]any{}
+	for _, one := range stored {
+		kind := "steps"
+		if one["path"] != nil {
+			kind = "next"
 		}
+		left[kind] = append(left[kind], one)
 	}
-	parts, err := runlog.PackFields(all)
+	parts, err := runlog.Pack(left)
 	if err != nil {
 		t.Fatal(err)
 	}

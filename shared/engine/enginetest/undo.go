@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
@@ -23,14 +24,14 @@ import (
 // Restorer returns what undoes runs on the function's project, when clock says that it is; nil: now.
 func (f *Function) Restorer(t testing.TB, clock func() time.Time) restore.Project {
 	t.Helper()
-	p := OpenRestorer(t, restore.Hooks{}, f.Getenv, clock, config.Firestore, config.Storage, config.Auth)
+	p := OpenRestorer(t, backends.Hooks{}, f.Getenv, clock, config.Firestore, config.Storage, config.Auth)
 	p.Jobs = map[string]cleanup.Job{f.Job.Name: f.Job}
 	return p
 }
 
 // OpenRestorer returns what undoes runs, with the permissions of an operator who may use these backends, when clock says that it is;
 // nil: now.
-func OpenRestorer(t testing.TB, hooks restore.Hooks, getenv func(string) string, clock func() time.Time,
+func OpenRestorer(t testing.TB, hooks backends.Hooks, getenv func(string) string, clock func() time.Time,
 	uses ...config.Backend) restore.Project {
 	t.Helper()
 	c, err := config.Load(getenv, nil, uses...)
@@ -42,7 +43,7 @@ func OpenRestorer(t testing.TB, hooks restore.Hooks, getenv func(string) string,
 	} else {
 		hooks.Dial = append(hooks.Dial, AtTime(clock)...)
 	}
-	p, closeAll, err := hooks.Open(t.Context(), c, uses, clock)
+	p, closeAll, err := restore.Open(t.Context(), hooks, c, uses, clock)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,9 +87,10 @@ func (s State) Resume() State {
 
 // HoldNew holds, as the record of [NewJobs], the jobs that are not known. Those that are held already stay so.
 func (s State) HoldNew(h Hold, known []string) State {
-	if s.Held == nil {
-		s.Known = known
+	if s.Held != nil {
+		known = slices.DeleteFunc(slices.Clone(known), func(job string) bool { return !slices.Contains(s.Known, job) })
 	}
+	s.Known = known
 	return s.Hold(h)
 }
 

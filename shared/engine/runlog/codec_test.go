@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -100,10 +102,10 @@ func TestPackWhatIsLarge(t *testing.T) {
 
 // TestPackTooMuch: what could not be read again is not packed, and fewer items have a chance.
 func TestPackTooMuch(t *testing.T) {
-	large := strings.Repeat("x", 1<<20)
+	large := undo.Fields{"f": {ValueType: &firestorepb.Value_BytesValue{BytesValue: make([]byte, 3<<18)}}} // 1 MiB as text
 	var records []undo.Record
 	for range maxPlain >> 20 {
-		records = append(records, undo.Record{Write: &undo.Write{Op: documents.Delete, Path: "a/b", Found: true, Before: encoded(map[string]any{"f": large})}})
+		records = append(records, undo.Record{Write: &undo.Write{Op: documents.Delete, Path: "a/b", Found: true, Before: large}})
 	}
 	if _, err := Pack(records); !errors.Is(err, documents.ErrTooMuch) {
 		t.Errorf("%v, want that it is too much", err)
@@ -125,6 +127,41 @@ func TestRecordOfNoItem(t *testing.T) {
 		}
 		if got, err := Unpack(entries); (err == nil) != fine || (len(got) == 2) != fine {
 			t.Errorf("of %d: %v, %v", of, got, err)
+		}
+	}
+}
+
+// TestRecordsThatNoRunLeft: one thing alone is told of, with a name; what this version does not know, it does not read.
+func TestRecordsThatNoRunLeft(t *testing.T) {
+	for record, fine := range map[string]bool{
+		`{"item":"a/b"}`:                         true,
+		`{"object":{"name":"x","generation":7}}`: true,
+		`{"account":{"uid":"u","data":"{}"}}`:    true,
+		`{"write":{"op":"delete","path":"a/b"}}`: true,
+		`{}`:                                     false,
+		`null`:                                   false,
+		`{"action":"delete"}`:                    false,
+		`{"item":"a/b","of":1}`:                  false,
+		`{"item":"a/b","more":1}`:                false,
+		`{"item":"a/b","write":{"op":"delete","path":"a/b"}}`:          false,
+		`{"item":"a/b","object":{"name":"x","generation":7}}`:          false,
+		`{"item":"a/b","account":{"uid":"u"}}`:                         false,
+		`{"write":{"op":"delete","path":"a/b"},"account":{"uid":"u"}}`: false,
+		`{"write":{"op":"delete","path":"a/b"},"object":{"name":"x"}}`: false,
+		`{"object":{"name":"x","generation":7},"account":{"uid":"u"}}`: false,
+		`{"write":{"op":"erase","path":"a/b"}}`:                        false,
+		`{"write":{"op":"delete","path":"a"}}`:                         false,
+		`{"write":{"op":"delete","path":"a/b","before":"AA=="}}`:       false,
+		`{"object":{"name":"","generation":7}}`:                        false,
+		`{"object":{"name":"x","generation":0}}`:                       false,
+		`{"account":{"data":"{}"}}`:                                    false,
+	} {
+		parts, err := Pack([]json.RawMessage{[]byte(record)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Unpack(parts); (err == nil) != fine {
+			t.Errorf("%s: %+v, %v", record, got, err)
 		}
 	}
 }

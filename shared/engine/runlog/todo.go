@@ -4,41 +4,38 @@ import (
 	"fmt"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
 // Todo is what follows a commit and is not done yet. What it has no field for nobody can forge: writes, tasks, an account of
 // another name. It is there until all of it is done.
 type Todo struct {
-	Task   string // the worker's task; empty of a job
-	Bucket string // of objects in Steps; empty if there are none
-	Steps  []Step
-	Next   []Item
+	Task   string `json:"-"` // the worker's task; empty of a job
+	Bucket string `json:"-"` // of objects in Steps; empty if there are none
+	Steps  []Step `json:"steps,omitempty"`
+	Next   []Item `json:"next,omitempty"`
 
-	At time.Time // when it was written: what was made after it stays
+	At time.Time `json:"-"` // when it was written: what was made after it stays
 }
 
 // Step is something outside of Firestore: an account, or objects that have all but their names in common. Names are stored once,
 // so that they take no more room than in the document that named them.
 type Step struct {
-	Rule    string        // that asks for it
-	Absent  documents.Ref // the item, which is gone; if it is back, the step is left out
-	Account bool          // the one whose uid is the item's id
-	Objects []string
+	Rule    string        `json:"rule"`              // that asks for it
+	Absent  documents.Ref `json:"absent"`            // the item, which is gone; if it is back, the step is left out
+	Account bool          `json:"account,omitempty"` // the one whose uid is the item's id
+	Objects []string      `json:"objects,omitempty"`
 	// Folder says that each of Objects is a folder; OwnerKey is the key of metadata in which an object names its owner, the
 	// item's id; one without it stays outside of Home, if that is set.
-	Folder   bool
-	OwnerKey string
-	Home     string
+	Folder   bool   `json:"folder,omitempty"`
+	OwnerKey string `json:"ownerKey,omitempty"`
+	Home     string `json:"home,omitempty"`
 }
 
 // Item is something to judge next.
 type Item struct {
-	Rule string
-	Ref  documents.Ref
+	Rule string        `json:"rule"`
+	Ref  documents.Ref `json:"path"`
 }
 
 // PendingOf is the query for what is left to do of a job, or of a worker's task. Each document may be large.
@@ -55,14 +52,7 @@ func PendingOfRun(job, run string) documents.Query {
 func (t Todo) Empty() bool { return len(t.Steps)+len(t.Next) == 0 }
 
 func (t Todo) packed() ([]byte, error) {
-	var all []undo.Fields
-	for _, s := range t.Steps {
-		all = append(all, s.fields())
-	}
-	for _, item := range t.Next {
-		all = append(all, item.fields())
-	}
-	parts, err := PackFields(all)
+	parts, err := Pack(t)
 	if err == nil && len(parts) > 1 {
 		err = fmt.Errorf("what follows the commit takes %d documents: %w", len(parts), documents.ErrTooMuch)
 	}
@@ -79,51 +69,18 @@ func ReadTodo(d documents.Document) (t Todo, err error) {
 	t.Task, _ = d.Data["task"].(string)
 	t.Bucket, _ = d.Data["bucket"].(string)
 	data, _ := d.Data["data"].([]byte)
-	all, err := UnpackFields([][]byte{data})
-	if err != nil {
+	if err := unpack([][]byte{data}, &t); err != nil {
 		return t, err
 	}
-	for _, f := range all {
-		if f[pathKey] != nil {
-			ref, err := documents.RefOf(f[pathKey].GetStringValue())
-			item := Item{Rule: f[ruleKey].GetStringValue(), Ref: ref}
-			if err != nil || !same(item.fields(), f) {
-				return t, fmt.Errorf("%w: it holds what is no item", errDamaged)
-			}
-			t.Next = append(t.Next, item)
-			continue
+	for _, item := range t.Next {
+		if item.Ref == (documents.Ref{}) {
+			return t, fmt.Errorf("%w: it holds what is no item", errDamaged)
 		}
-		ref, err := documents.RefOf(f[absentKey].GetStringValue())
-		s := Step{
-			Rule: f[ruleKey].GetStringValue(), Absent: ref, Account: f[accountKey].GetBooleanValue(), Folder: f[folderKey].GetBooleanValue(),
-			OwnerKey: f[ownerKeyKey].GetStringValue(), Home: f[homeKey].GetStringValue(),
-		}
-		for _, name := range f[objectsKey].GetArrayValue().GetValues() {
-			s.Objects = append(s.Objects, name.GetStringValue())
-		}
-		if err != nil || s.Account == (len(s.Objects) > 0) || !same(s.fields(), f) {
+	}
+	for _, s := range t.Steps {
+		if s.Absent == (documents.Ref{}) || s.Account == (len(s.Objects) > 0) {
 			return t, fmt.Errorf("%w: it holds what is no step", errDamaged)
 		}
-		t.Steps = append(t.Steps, s)
 	}
 	return t, nil
 }
-
-// The names of what a Todo holds.
-const (
-	ruleKey, absentKey, objectsKey  = "rule", "absent", "objects"
-	folderKey, ownerKeyKey, homeKey = "folder", "ownerKey", "home"
-)
-
-func (s Step) fields() undo.Fields {
-	return encoded(map[string]any{
-		ruleKey: s.Rule, absentKey: s.Absent.Path(), accountKey: s.Account, objectsKey: s.Objects, folderKey: s.Folder,
-		ownerKeyKey: s.OwnerKey, homeKey: s.Home,
-	})
-}
-
-func (i Item) fields() undo.Fields {
-	return encoded(map[string]any{ruleKey: i.Rule, pathKey: i.Ref.Path()})
-}
-
-func same(a, b undo.Fields) bool { return proto.Equal(mapValue(a), mapValue(b)) }

@@ -10,7 +10,7 @@ import (
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
-	"github.com/firesweep/firesweep/shared/clip"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // MaxShown is how many characters of a value are shown.
@@ -48,7 +48,7 @@ func Shown(v *firestorepb.Value) *string {
 	if v == nil {
 		return nil
 	}
-	text := clip.Text(valueText(v), MaxShown)
+	text := harmless.Cut(valueText(v), MaxShown)
 	return &text
 }
 

@@ -84,7 +84,8 @@ func text(v string) *firestorepb.Value {
 
 func fields() *rapid.Generator[Fields] {
 	value := rapid.Map(rapid.IntRange(0, 2), func(n int) *firestorepb.Value { return text(fmt.Sprint(n)) })
-	return rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "c"}), value, 0, 3)
+	all := rapid.MapOfN(rapid.SampledFrom([]string{"a", "b", "c"}), value, 0, 3)
+	return rapid.Map(all, func(all map[string]*firestorepb.Value) Fields { return all })
 }
 
 // TestModel makes random writes to a random world, as a run does, perhaps with somebody else's between or after them, and takes

@@ -71,13 +71,9 @@ var AgeExamples = map[string]string{
 func (p *Problems) Age(key string, a *Age, kind string) {
 	example := AgeExamples[kind]
 	p.Expect(Count(a.Hours != nil, a.Days != nil, a.Months != nil) == 1, key, "give one of hours, days and months, e.g. %s", example)
-	for name, n := range map[string]*int{"hours": a.Hours, "days": a.Days, "months": a.Months} {
-		unit := map[string]int{"hours": 1, "days": 24, "months": 31 * 24}[name]
-		if n != nil && *n < 0 {
-			p.Add(key, "%s is %d: write 0 or more", name, *n)
-		}
-		p.Expect(n == nil || *n <= maxHours/unit, key, "it is more than 100 years")
-	}
+	n, unit := a.length()
+	p.Expect(n >= 0, key, "%ss is %d: write 0 or more", unit, n)
+	p.Expect(n <= maxHours/map[string]int{"hour": 1, "day": 24, "month": 31 * 24}[unit], key, "it is more than 100 years")
 	if a.By != "" {
 		p.Expect(slices.Contains(ClocksOf(kind), a.By), key+".by", "%q is not one of: %s", a.By, strings.Join(ClocksOf(kind), ", "))
 		p.Expect(a.Field == "" && a.As == "" && !a.Optional, key, "by says which time it is: leave field, as and optional out")
@@ -89,7 +85,7 @@ func (p *Problems) Age(key string, a *Age, kind string) {
 		return
 	}
 	if kind == OfAccounts {
-		p.Add(key+".by", "by which time? %s", strings.Join(ClocksOf(kind), " or "))
+		p.Add(key+".by", "by which time? Write %q or %q", CreationTime, LastActive)
 		return
 	}
 	if a.Field == "" {
@@ -97,15 +93,16 @@ func (p *Problems) Age(key string, a *Age, kind string) {
 		return
 	}
 	p.Field(key+".field", a.Field)
-	if a.As == forms[0].as {
-		a.As = ""
-	}
 	p.Expect(a.As == "" || slices.Contains(Forms(), a.As), key+".as", "%q is not one of: %s", a.As, strings.Join(Forms(), ", "))
 }
 
 // Field checks a field's name.
 func (p *Problems) Field(key, name string) {
 	if p.Prefix != "" && name == p.Prefix {
+		return
+	}
+	if name == "" {
+		p.Add(key, "it is missing: name a field")
 		return
 	}
 	name = strings.TrimPrefix(name, p.Prefix+".")
@@ -123,9 +120,8 @@ func (p *Problems) OneKey(key, name string) {
 		"such as users/{owners.*} go through all keys of a map", name)
 }
 
-// Condition checks a condition on items of a kind, and converts its values. Bound are the holes that may stand in place of a
-// field.
-func (p *Problems) Condition(at string, w *Condition, kind string, bound []string) {
+// Condition checks a condition on items of a kind. Bound are the holes that may stand in place of a field.
+func (p *Problems) Condition(at string, w Condition, kind string, bound []string) {
 	switch hole, isHole := HoleOf(w.Field); {
 	case isHole:
 		p.Expect(slices.Contains(bound, hole), at+".field", "{%s} is unbound: the rule's path has %s", hole, List(bound, "and"))
@@ -142,7 +138,8 @@ func (p *Problems) Condition(at string, w *Condition, kind string, bound []strin
 		return
 	}
 	if w.Is != "" {
-		p.Expect(slices.Contains(States(), w.Is), at+".is", "%q is not one of: %s", w.Is, strings.Join(States(), ", "))
+		p.Expect(slices.Contains(States(), w.Is), at+".is", `%q is not one of: %s; a value is compared by "=="`, w.Is,
+			strings.Join(States(), ", "))
 		return
 	}
 	for _, o := range w.operators() {
@@ -157,13 +154,13 @@ func (p *Problems) value(key string, o operator, value any) {
 	_, isNumber := number(value)
 	switch {
 	case o.list && !isList:
-		p.Add(key, "it must be a list")
+		p.Add(key, `it must be a list, such as ["new", "done"]`)
 	case o.list:
 		p.Expect(len(all) > 0, key, "give at least one value")
 		p.Expect(len(all) <= MaxAlternatives, key, "%d values; Firestore allows %d", len(all), MaxAlternatives)
 		for n := range all {
-			p.scalar(fmt.Sprintf("%s[%d]", key, n), all[n])
-			p.Expect(!slices.Contains(all[:n], all[n]), key, "%v is listed twice", all[n])
+			ok := p.scalar(fmt.Sprintf("%s[%d]", key, n), all[n])
+			p.Expect(!ok || !slices.Contains(all[:n], all[n]), key, "%v is listed twice", all[n])
 		}
 	case value == nil && (o.key == "==" || o.key == "!="):
 	case o.texts:
@@ -177,15 +174,17 @@ func (p *Problems) value(key string, o operator, value any) {
 	}
 }
 
-// scalar checks a value.
-func (p *Problems) scalar(key string, value any) {
+// scalar checks that a value has a type that can be compared.
+func (p *Problems) scalar(key string, value any) bool {
 	switch v := value.(type) {
 	case bool, int64, float64:
 	case string:
 		p.Expect(documents.Queryable(v), key, "it is too long: a query allows 1,499 bytes")
 	default:
 		p.Add(key, "it must be a string, a number, true or false")
+		return false
 	}
+	return true
 }
 
 // NumberOf returns a number of JSON in the types that Firestore has: int64, or float64 if it is not whole or too large for that.
@@ -195,16 +194,6 @@ func NumberOf(v json.Number) (any, error) {
 		return n, nil
 	}
 	return v.Float64()
-}
-
-// Holes returns what is filled in in a path, each once.
-func Holes(path string) (all []string) {
-	for _, hole := range Hole.FindAllStringSubmatch(path, -1) {
-		if !slices.Contains(all, hole[1]) {
-			all = append(all, hole[1])
-		}
-	}
-	return all
 }
 
 // HoleOf returns the hole that a text is as a whole: "uid" of "{uid}".

@@ -8,14 +8,12 @@ package criteria
 import (
 	"slices"
 	"strings"
-
-	"github.com/firesweep/firesweep/shared/documents"
 )
 
 // Condition is a condition on one field. It has Is or operators.
 type Condition struct {
 	Field string `json:"field,omitempty" jsonschema:"the field's name, with dots for fields of maps"`
-	Is    string `json:"is,omitempty" jsonschema:"the state of the field"`
+	Is    string `json:"is,omitempty" example:"\"not set\"" jsonschema:"the state of the field"`
 	Ops   `json:"ops,omitempty"`
 }
 
@@ -39,21 +37,6 @@ func (c Condition) OfLists() (n int) {
 		}
 	}
 	return n
-}
-
-// Dates reports whether the condition is about the field of an age that must be there.
-func (c Condition) Dates(a Age) bool { return c.Field == a.Field && !a.Optional }
-
-// Names reports whether a field that meets the condition can name something: an object by a string, a document by a string or
-// a number.
-func (c Condition) Names(object bool) bool {
-	if len(c.Values()) == 0 {
-		return c.Is != "not set" && c.Is != "missing" && c.Is != "empty" && c.Is != "not true"
-	}
-	return !object && !slices.ContainsFunc(c.Values(), func(value any) bool {
-		_, named := documents.IDOf(value)
-		return !named
-	})
 }
 
 // Values returns the values one of which a field must have; none if the condition asks for no particular value.

@@ -23,19 +23,18 @@ const DateHole = "date"
 var Hole = regexp.MustCompile(`\{([^{}]*)\}`)
 
 // Holes returns what is filled in in Create and Data besides the day, each once.
-func (w Warning) Holes() (all []string) {
-	all = slices.DeleteFunc(append(HolesIn(w.Create), HolesIn(w.Data)...), func(hole string) bool { return hole == DateHole })
-	slices.Sort(all)
-	return slices.Compact(all)
+func (w Warning) Holes() []string {
+	return slices.DeleteFunc(Holes([]any{w.Create, w.Data}), func(hole string) bool { return hole == DateHole })
 }
 
-// HolesIn returns what stands in braces in a value's texts.
-func HolesIn(value any) (all []string) {
+// Holes returns what stands in braces in a path, or in the texts of another value, each once, in order.
+func Holes(value any) (all []string) {
 	filled(value, func(hole string) string {
 		all = append(all, hole)
 		return ""
 	})
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Fill returns Data with what of returns for each hole of its texts.

@@ -43,11 +43,10 @@ const (
 type Applier struct {
 	*decide.Decider
 	Documents documents.Writer
-	Own       documents.Writer // for the run's own documents, of which the log does not tell
-	Objects   objects.Writer   // of no use in a function that does not use Storage
-	Accounts  accounts.Writer  // of no use in a function that does not use Authentication
-	Tasks     *tasks.Client    // of no use in a function that does not use Cloud Tasks
-	Log       *runlog.Log      // what its commits leave
+	Objects   objects.Writer  // of no use in a function that does not use Storage
+	Accounts  accounts.Writer // of no use in a function that does not use Authentication
+	Tasks     *tasks.Client   // of no use in a function that does not use Cloud Tasks
+	Log       *runlog.Log     // what its commits leave
 
 	gathered gathered
 	named    namedByDocuments

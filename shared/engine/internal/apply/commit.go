@@ -80,14 +80,13 @@ func (a *Applier) send(
 ) (c *commit, err error) {
 	entry, over := a.Log.Next(), a.Log.TakeOver()
 	var tried []*commit
-	at, err := a.Documents.Transact(ctx, once, func(ctx context.Context, tx *documents.Transaction) error {
+	at, unsure, err := a.Documents.Transact(ctx, once, func(ctx context.Context, tx *documents.Transaction) error {
 		if len(tried) > 0 {
 			took, at, err := entry.Took(ctx, tx, len(tried))
 			switch {
 			case err != nil:
 				return err
 			case took > 0:
-				tx.TookEffect()
 				c = tried[took-1]
 				c.at = at
 				return nil
@@ -118,6 +117,17 @@ func (a *Applier) send(
 	})
 	if c == nil {
 		c = &commit{}
+	}
+	switch {
+	case err == nil:
+		a.WroteDocuments(ctx, c.writes, false)
+	case unsure:
+		for _, attempt := range tried {
+			if len(attempt.writes) > 0 {
+				c.writes = attempt.writes
+			}
+		}
+		a.WroteDocuments(ctx, c.writes, true)
 	}
 	if err != nil || c.sent == 0 {
 		a.Log.Over(over...)
@@ -188,10 +198,10 @@ func (a *Applier) open(ctx context.Context, records []undo.Record, todo runlog.T
 	writes, err := e.Writes(1, records, todo)
 	writes = append(writes, runlog.Deletions(over)...)
 	if err == nil {
-		err = a.Own.Wait(ctx, len(writes))
+		err = a.Documents.Wait(ctx, len(writes))
 	}
 	if err == nil {
-		err = a.Own.Put(ctx, writes)
+		err = a.Documents.Put(ctx, writes)
 	}
 	if err != nil {
 		a.Log.Over(over...)
@@ -206,7 +216,7 @@ func (a *Applier) stay(ctx context.Context, e runlog.Entry, places []int) {
 	if !a.Saves || len(places) == 0 {
 		return
 	}
-	if err := a.Own.Put(ctx, []documents.Write{e.Stay(places)}); err != nil {
+	if err := a.Documents.Put(ctx, []documents.Write{e.Stay(places)}); err != nil {
 		const text = "%s could not note in the undo log that %d objects or accounts stayed: %s"
 		a.Logger.WarnContext(ctx, fmt.Sprintf(text, a.Job.Name, len(places), err))
 	}

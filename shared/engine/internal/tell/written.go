@@ -36,24 +36,24 @@ type written struct {
 	Unsure bool `json:"unsure,omitempty"`
 }
 
-// WroteDocuments logs which documents were written, but for the bundle's own records.
-func (t *Teller) WroteDocuments(ctx context.Context, writes []documents.Written) {
+// WroteDocuments logs which documents were written, but for the bundle's own records; unsure says that the answer was lost.
+func (t *Teller) WroteDocuments(ctx context.Context, writes []documents.Write, unsure bool) {
 	w := t.Writes(ctx)
 	for _, d := range writes {
-		if !collections.IsOwn(d.Path) {
-			w.add(written{Op: d.Op, Path: d.Path, Unsure: d.Unsure})
-			t.count(d)
+		if !collections.IsOwn(d.Ref.Collection) {
+			w.add(written{Op: string(d.Op), Path: d.Ref.Path(), Unsure: unsure})
+			t.count(d, unsure)
 		}
 	}
 	w.Log()
 }
 
 // count counts a document that was written.
-func (t *Teller) count(d documents.Written) {
+func (t *Teller) count(d documents.Write, unsure bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.Wrote != nil && !d.Unsure {
-		t.Wrote[d.Op+" "+path.Base(path.Dir(d.Path))]++
+	if t.Wrote != nil && !unsure {
+		t.Wrote[string(d.Op)+" "+path.Base(d.Ref.Collection)]++
 	}
 }
 

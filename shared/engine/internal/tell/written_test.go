@@ -16,14 +16,18 @@ import (
 func TestWrittenLinesFitCloudLogging(t *testing.T) {
 	var out bytes.Buffer
 	r := &Teller{Report: &report.Report{Job: "testJob"}, Logger: logging.New(&out)}
-	var writes []documents.Written
+	var writes []documents.Write
 	for i := range 1000 {
-		writes = append(writes, documents.Written{Op: "delete", Path: fmt.Sprintf("things/%04d%s", i, strings.Repeat("\x01<", 500))})
+		ref := documents.Ref{Collection: "things", ID: fmt.Sprintf("%04d%s", i, strings.Repeat("\x01<", 500))}
+		writes = append(writes, documents.Write{Op: documents.Delete, Ref: ref})
 	}
-	writes = append(writes, documents.Written{Op: "set", Path: "cleanupJobs/testJob/cleanupTodo/x"}, documents.Written{Op: "set", Path: "cleanupRuns/x"},
-		documents.Written{Op: "update", Path: "cleanupJobsToo/x", Unsure: true})
-	r.WroteDocuments(t.Context(), writes)
-	r.WroteDocuments(t.Context(), writes[1000:1002]) // nothing but our own records: no line
+	set := func(collection string) documents.Write {
+		return documents.Write{Op: documents.Set, Ref: documents.Ref{Collection: collection, ID: "x"}}
+	}
+	writes = append(writes, set("cleanupJobs/testJob/cleanupTodo"), set("cleanupRuns"))
+	r.WroteDocuments(t.Context(), writes, false)
+	r.WroteDocuments(t.Context(), []documents.Write{set("cleanupJobsToo")}, true)
+	r.WroteDocuments(t.Context(), writes[1000:1002], false) // nothing but our own records: no line
 	lines, found := 0, map[string]bool{}
 	for text := range strings.Lines(out.String()) {
 		lines++

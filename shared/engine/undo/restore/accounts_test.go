@@ -13,6 +13,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -32,7 +33,7 @@ func (i importing) ImportUsers(ctx context.Context, u *accounts.Upload) (map[int
 // onImport has what undoes runs make its calls that import by call.
 func (w *world) onImport(t *testing.T, call func(send func() (map[int]string, error)) (map[int]string, error)) {
 	t.Helper()
-	w.disturb(t, restore.Hooks{Accounts: func(base accounts.API) accounts.API { return importing{base, call} }})
+	w.disturb(t, backends.Hooks{Accounts: func(base accounts.API) accounts.API { return importing{base, call} }})
 }
 
 // outcomes takes a run back and returns what is said of the accounts, by uid.

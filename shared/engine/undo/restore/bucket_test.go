@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -46,7 +47,7 @@ func TestVersionedBucket(t *testing.T) {
 	}
 	report := w.run(t)
 	var lost atomic.Bool
-	w.disturb(t, restore.Hooks{Transport: onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	w.disturb(t, backends.Hooks{Transport: onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		answer, err := send()
 		if err == nil && strings.Contains(r.URL.Path, "/rewriteTo/") && lost.CompareAndSwap(false, true) {
 			return nil, errors.Join(syscall.ECONNRESET, answer.Body.Close())
@@ -84,7 +85,7 @@ func TestObjectsThatCannotComeBack(t *testing.T) {
 		"you do not have storage.objects.restore access":                {http.StatusForbidden, true},
 	} {
 		w, report := newRun(t)
-		w.disturb(t, restore.Hooks{Transport: onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		w.disturb(t, backends.Hooks{Transport: onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 			if !strings.Contains(r.URL.Path, "/orphan/restore") {
 				return send()
 			}
@@ -110,7 +111,7 @@ func TestObjectsThatCannotComeBack(t *testing.T) {
 func TestAnotherOfTheNameWentMeanwhile(t *testing.T) {
 	w, report := newRun(t)
 	first := true
-	w.disturb(t, restore.Hooks{Transport: onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	w.disturb(t, backends.Hooks{Transport: onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		if !strings.Contains(r.URL.Path, "/orphan/restore") || !first {
 			return send()
 		}
@@ -190,7 +191,7 @@ func TestGoneBeforeTheRun(t *testing.T) {
 			w.Put(t, "users/u1/b.png", map[string]string{"content": content}, []byte(content))
 		}
 		report := w.run(t)
-		w.disturb(t, restore.Hooks{Dial: loggedLater(after)})
+		w.disturb(t, backends.Hooks{Dial: loggedLater(after)})
 		only := restore.Options{Apply: true, Only: []string{"gs://" + w.Bucket + "/orphan"}}
 		steps, _ := w.undo(t, report.RunID, only)
 		enginetest.Want(t, after.String(), map[undo.Step][]string{want: {"gs://bucket/orphan"}}, steps)

@@ -14,6 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // What comes back would be due again, perhaps by another job. So an undo holds every job that could delete or change it again,
@@ -67,21 +68,34 @@ func (u *undoing) everywhere(ctx context.Context, f func(ctx context.Context, in
 	return u.Elsewhere(of)
 }
 
-// jobsIn returns the jobs that can delete or change again what comes back, and those that have a record in the database although
-// nobody here knows them: of another checkout, say.
+// jobsIn returns the jobs that have a record in the database, because they ran, and that can delete or change again what comes back,
+// or that nobody here knows: of another checkout, say. The record of [jobstate.NewJobs] holds those that never ran.
 func (u *undoing) jobsIn(ctx context.Context, in Project) ([]string, error) {
 	records, err := in.all(ctx, documents.Query{Collection: collections.Jobs, Select: documents.NameOnly})
 	if err != nil {
 		return nil, fmt.Errorf("look which jobs have a record: %w", err)
 	}
-	all := maps.Clone(u.by)
+	all := map[string]bool{u.job: true}
 	for _, d := range records {
-		if _, known := u.Jobs[d.ID()]; !known && !jobstate.ForAll(d.ID()) {
+		_, known := u.Jobs[d.ID()]
+		u.ran[place{in.Config.Database, d.ID()}] = true
+		if u.by[d.ID()] || !known && !jobstate.ForAll(d.ID()) {
 			all[d.ID()] = true
 		}
 	}
-	maps.DeleteFunc(all, func(_ string, touches bool) bool { return !touches })
 	return slices.Sorted(maps.Keys(all)), nil
+}
+
+// mayRun returns the jobs that an undo lets run in a database: those that have their own record, and those that can delete or change
+// nothing of what comes back.
+func (u *undoing) mayRun(in Project) (jobs []string) {
+	for job := range u.Jobs {
+		if !u.by[job] || job == u.job || u.ran[place{in.Config.Database, job}] {
+			jobs = append(jobs, job)
+		}
+	}
+	slices.Sort(jobs)
+	return jobs
 }
 
 // because is the hold of this undo, as a record says it.
@@ -107,18 +121,18 @@ func (u *undoing) hold(ctx context.Context, in Project, record string) error {
 	}
 	err := in.change(ctx, record, func(s jobstate.State) (jobstate.State, error) {
 		if s.Held == nil || *s.Held != hold { // or else an answer was lost
-			u.held[at] = s.Held
+			u.held[at] = s
 		}
 		switch record {
 		case jobstate.AllJobs:
 			return s.Keeping(kept...)
 		case jobstate.NewJobs:
-			return s.HoldNew(hold, slices.Sorted(maps.Keys(u.Jobs))), nil
+			return s.HoldNew(hold, u.mayRun(in)), nil
 		}
 		return s.Hold(hold).Rewind(), nil // what comes back may lie before its checkpoint
 	})
 	if err != nil {
-		return fmt.Errorf("hold %s: %w", record, err)
+		return harmless.Errorf("hold %s: %w", record, err)
 	}
 	return nil
 }
@@ -132,9 +146,7 @@ func (u *undoing) letGo(ctx context.Context, in Project, record string) error {
 	hold := u.because(record)
 	err := in.change(ctx, record, func(s jobstate.State) (jobstate.State, error) {
 		if s.Held != nil && *s.Held == hold && len(u.came) == 0 { // nobody has held it since
-			if s.Held = before; before == nil {
-				s = s.Resume()
-			}
+			s.Held, s.Known = before.Held, before.Known
 		}
 		var stayed []string
 		for _, k := range s.Keep {
@@ -146,7 +158,7 @@ func (u *undoing) letGo(ctx context.Context, in Project, record string) error {
 		return s.Unkeep(stayed...), nil
 	})
 	if err != nil {
-		return fmt.Errorf("let %s go on: %w", record, err)
+		return harmless.Errorf("let %s go on: %w", record, err)
 	}
 	return nil
 }
@@ -158,20 +170,6 @@ func (p Project) change(ctx context.Context, record string, f func(jobstate.Stat
 		return after, nil, err
 	})
 	return err
-}
-
-// othersFree returns [ErrUnderWay] if a run of a job is under way that may have begun before the job was held. An undo of
-// another job's run is no such run.
-func (u *undoing) othersFree(ctx context.Context, in Project, job string) error {
-	s, now, err := in.State(ctx, job)
-	if err != nil {
-		return fmt.Errorf("look whether %s is under way: %w", job, err)
-	}
-	if holder := s.Leased(now); holder != "" && !jobstate.ByUndo(holder) {
-		return fmt.Errorf("%w: %s might delete what comes back: wait for its end, or have it end with firesweep hold %s --stop",
-			ErrUnderWay, holder, job)
-	}
-	return nil
 }
 
 // Record is what cleanupJobs/{job} of a database says, or what is there for all jobs.

@@ -16,6 +16,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/backends"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -24,11 +26,14 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
-// TestHeld: the job does nothing until it is resumed, nor does a job that only its record tells of, nor one of a name that nobody
-// knew. Then all is deleted again.
+// TestHeld: the job does nothing until it is resumed, nor does a job that only its record tells of, nor one that never ran, whether or
+// not anybody knows its name. One that never ran and is about other things does its work. Then all is deleted again.
 func TestHeld(t *testing.T) {
 	w, rep := newRun(t)
 	w.Set(t, "cleanupJobs/elsewhere", map[string]any{})
+	known, unrelated := job, cleanup.Job{Name: "unrelatedJob", Plan: func(context.Context, *cleanup.Planner) error { return nil }}
+	known.Name = "knownJob"
+	w.restorer.Jobs = map[string]cleanup.Job{"testJob": job, known.Name: known, unrelated.Name: unrelated}
 	w.undo(t, rep.RunID, restore.Options{Apply: true, By: "ann"})
 	held, kept := said(t, w.restorer)
 	enginetest.Want(t, "held", []string{"elsewhere", "new-jobs", "testJob"}, held)
@@ -40,12 +45,18 @@ func TestHeld(t *testing.T) {
 	}
 	renamed := job
 	renamed.Name = "renamedJob"
-	other := enginetest.On(t, engine.NewFunction(renamed, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}), w.Project)
-	other.Now = w.Now
-	skipped := other.Run(t, "")
-	enginetest.Want(t, "under another name", report.Skipped, skipped.Status)
-	if len(skipped.Warnings) != 1 || !strings.Contains(skipped.Warnings[0], "until firesweep resume new-jobs") {
-		t.Errorf("%v", skipped.Warnings)
+	for _, other := range []cleanup.Job{renamed, known, unrelated} {
+		f := enginetest.On(t, engine.NewFunction(other, 5*time.Minute, []config.Backend{config.Firestore, config.Storage, config.Auth}), w.Project)
+		f.Now = w.Now
+		got := f.Run(t, "")
+		if other.Name == unrelated.Name {
+			enginetest.Want(t, other.Name, report.Completed, got.Status)
+			continue
+		}
+		enginetest.Want(t, other.Name, report.Skipped, got.Status)
+		if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "until firesweep resume new-jobs") {
+			t.Errorf("%v", got.Warnings)
+		}
 	}
 	enginetest.Want(t, "users and drafts", 6, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts")))
 	w.resume(t)
@@ -207,7 +218,7 @@ var errDead = status.Error(codes.PermissionDenied, "the process is dead")
 // dying returns a restorer of which nothing arrives any more once it is dead.
 func (w world) dying(t *testing.T, dead *atomic.Bool, disturb func(request any, send func() error) error) restore.Project {
 	t.Helper()
-	p := enginetest.OpenRestorer(t, restore.Hooks{
+	p := enginetest.OpenRestorer(t, backends.Hooks{
 		Dial: append([]grpc.DialOption{wire.Around(func(_ context.Context, _ string, request, _ any, send func() error) error {
 			return disturb(request, send)
 		})}, wire.Before(func(context.Context, string, any) error {

@@ -12,30 +12,29 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 func (p Project) store(job string) jobstate.Store {
 	return jobstate.Store{Writer: p.DB, Config: p.Config, Job: job}
 }
 
-// free returns [ErrUnderWay] if a run of the job is under way. Whether a lease has ended, Firestore's clock says: the
-// operator's may be minutes off.
-func (u *undoing) free(ctx context.Context) error {
-	s, now, err := u.State(ctx, u.job)
+// free returns [ErrUnderWay] if a run of a job is under way that may have begun before the job was held. An undo is no such run.
+// Whether a lease has ended, Firestore's clock says: the operator's may be minutes off.
+func (u *undoing) free(ctx context.Context, in Project, job string) error {
+	s, now, err := in.State(ctx, job)
 	if err != nil {
-		return fmt.Errorf("look whether the job is under way: %w", err)
+		return harmless.Errorf("look whether %s is under way: %w", job, err)
 	}
-	return u.busy(s, now)
+	if holder := s.Leased(now); holder != "" && !jobstate.ByUndo(holder) {
+		return underWay(job, holder, s.Until)
+	}
+	return nil
 }
 
-// busy returns [ErrUnderWay] if somebody else holds the lease, such as another undo of this run.
-func (u *undoing) busy(s jobstate.State, now time.Time) error {
-	holder := s.Leased(now)
-	if holder == "" || holder == u.holder {
-		return nil
-	}
-	return fmt.Errorf("%w: %s holds its lease until %s, also if it was killed; wait for its end", ErrUnderWay, holder,
-		s.Until.UTC().Format(time.RFC3339))
+func underWay(job, holder string, until time.Time) error {
+	return harmless.Errorf("%w: %s holds the lease of %s until %s, also if it was killed: wait for its end, "+
+		"or have a run end with firesweep hold %[3]s --stop", ErrUnderWay, holder, job, until.UTC().Format(time.RFC3339))
 }
 
 // all returns all documents of a query.
@@ -74,14 +73,8 @@ func (u *undoing) stillOurs(ctx context.Context) error {
 func (u *undoing) renew(ctx context.Context) error {
 	began := u.Clock() // before Firestore reads the clock that the lease goes by
 	_, err := u.store(u.job).Change(ctx, nil, func(s jobstate.State, now time.Time) (after jobstate.State, also map[string]any, err error) {
-		if err := u.busy(s, now); err != nil {
-			return s, nil, err
-		}
 		if !u.renewed.IsZero() {
 			after, err = s.Renew(u.holder, now, jobstate.UndoLease)
-			if _, lost := errors.AsType[*jobstate.LostError](err); lost {
-				err = ErrLeaseLost
-			}
 			return after, nil, err
 		}
 		if killed := s.Killed(now); killed != nil {
@@ -92,6 +85,12 @@ func (u *undoing) renew(ctx context.Context) error {
 	})
 	if err == nil {
 		u.renewed = began
+	}
+	if _, lost := errors.AsType[*jobstate.LostError](err); lost {
+		return ErrLeaseLost
+	}
+	if leased, is := errors.AsType[*jobstate.LeasedError](err); is { // perhaps by another undo of this run
+		return underWay(u.job, leased.Holder, leased.Until)
 	}
 	return err
 }
@@ -115,7 +114,7 @@ func (u *undoing) takeAllBack(ctx context.Context) error {
 			return err
 		}
 		if err := u.DB.Put(ctx, runlog.Deletions(refs)); err != nil {
-			return fmt.Errorf("delete %d things that the run has left to do, of %s on: %w", len(some), some[0].Path, err)
+			return harmless.Errorf("delete %d things that the run has left to do, of %s on: %w", len(some), some[0].Path, err)
 		}
 	}
 	u.began = true

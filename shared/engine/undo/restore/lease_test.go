@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -45,7 +46,7 @@ func TestTwoUndosOfARun(t *testing.T) {
 // them. None of these may be under way.
 func TestOtherDatabases(t *testing.T) {
 	w, report := newRun(t)
-	other := enginetest.OpenRestorer(t, restore.Hooks{}, func(name string) string {
+	other := enginetest.OpenRestorer(t, backends.Hooks{}, func(name string) string {
 		if name == "FIRESTORE_DATABASE" {
 			return "other"
 		}

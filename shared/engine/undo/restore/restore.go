@@ -26,6 +26,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Project is what a run worked on.
@@ -80,7 +81,7 @@ var (
 // end. It can be repeated: what is as it was before the run stays so.
 func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Outcome) error) error {
 	if err := p.undo(ctx, runID, o, each); err != nil {
-		return fmt.Errorf("undo %s: %w", runID, err)
+		return fmt.Errorf("undo %s: %w", harmless.Text(runID), err)
 	}
 	return nil
 }
@@ -104,7 +105,7 @@ func (p Project) undo(ctx context.Context, runID string, o Options, each func(Ou
 		holder: undo.HolderPrefix + runID + "-" + rand.Text()[:8], at: p.Clock().UTC().Truncate(time.Microsecond),
 		records: map[string]int{}, writes: map[string]int{}, named: map[string]bool{}, matched: map[string]bool{},
 		refused: map[string]bool{}, by: map[string]bool{job: true}, with: map[string][]string{},
-		held: map[place]*jobstate.Hold{}, came: map[string]bool{}, canHave: decide.CanHaveDone(p.Jobs[job]),
+		held: map[place]jobstate.State{}, ran: map[place]bool{}, came: map[string]bool{}, canHave: decide.CanHaveDone(p.Jobs[job]),
 		covers: map[string]func(undo.Record) bool{}}
 	for name, j := range p.Jobs {
 		u.covers[name] = decide.Covers(j)
@@ -112,12 +113,13 @@ func (p Project) undo(ctx context.Context, runID string, o Options, each func(Ou
 	if o.Apply {
 		return u.apply(ctx)
 	}
-	for _, step := range []func(context.Context) error{u.free, u.survey, u.takeBack} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+	if err := u.free(ctx, p, job); err != nil {
+		return err
 	}
-	return nil
+	if err := u.survey(ctx); err != nil {
+		return err
+	}
+	return u.takeBack(ctx)
 }
 
 // apply takes the run back, and keeps the jobs from doing it again.
@@ -128,7 +130,7 @@ func (u *undoing) apply(ctx context.Context) (err error) {
 	for _, step := range []func(context.Context) error{
 		u.survey,
 		func(ctx context.Context) error { return u.everywhere(ctx, u.hold) },
-		func(ctx context.Context) error { return u.everywhere(ctx, u.othersFree) }, // a run that begins now knows
+		func(ctx context.Context) error { return u.everywhere(ctx, u.free) }, // a run that begins now knows
 		u.takeAllBack,
 	} {
 		if err == nil {
@@ -161,7 +163,8 @@ type undoing struct {
 	shared  bool                // some of it is an object or an account, which the jobs of each database are about
 	with    map[string][]string // of an undo of a part, by what comes back, what was done for it
 
-	held    map[place]*jobstate.Hold // who held the jobs before that this call holds, or has keep something; nil: nobody
+	held    map[place]jobstate.State // of the records that this call has hold or keep something, as they were before
+	ran     map[place]bool           // jobs that have a record
 	began   bool                     // something may be back
 	refused map[string]bool          // targets that no run of the job can have had
 	came    map[string]bool          // targets that came back

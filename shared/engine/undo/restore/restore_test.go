@@ -1,6 +1,7 @@
 package restore_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -32,6 +35,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
+	"github.com/firesweep/firesweep/shared/harmless/harmlesstest"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -137,7 +141,7 @@ func (w world) undo(t *testing.T, runID string, o restore.Options) (byStep map[u
 }
 
 // disturb puts something around what undoes runs.
-func (w *world) disturb(t *testing.T, hooks restore.Hooks) {
+func (w *world) disturb(t *testing.T, hooks backends.Hooks) {
 	t.Helper()
 	jobs := w.restorer.Jobs
 	w.restorer = enginetest.OpenRestorer(t, hooks, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
@@ -145,8 +149,8 @@ func (w *world) disturb(t *testing.T, hooks restore.Hooks) {
 }
 
 // before has f called before each commit of an undo: its error is that of the commit.
-func before(f func(*firestorepb.CommitRequest) error) restore.Hooks {
-	return restore.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
+func before(f func(*firestorepb.CommitRequest) error) backends.Hooks {
+	return backends.Hooks{Dial: wire.Before(func(_ context.Context, _ string, request any) error {
 		if commit, is := request.(*firestorepb.CommitRequest); is {
 			return f(commit)
 		}
@@ -384,7 +388,7 @@ func TestLeaseLost(t *testing.T) {
 	}{
 		"nobody has it":    {func(*testing.T, world) {}, restore.ErrLeaseLost},
 		"a run came by":    {func(t *testing.T, w world) { w.Run(t, "") }, restore.ErrLeaseLost},
-		"a run is at work": {func(t *testing.T, w world) { w.lease(t, "testJob-other", time.Hour) }, restore.ErrUnderWay},
+		"a run is at work": {func(t *testing.T, w world) { w.lease(t, "testJob-other", time.Hour) }, restore.ErrLeaseLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, report := newRun(t)
@@ -1015,4 +1019,53 @@ func TestWhatTheRunMayNotDelete(t *testing.T) {
 			enginetest.Want(t, "drafts that the run left", map[bool]int{false: 3}[lost], len(drafts))
 		})
 	}
+}
+
+// TestWhatIsToldIsHarmless: whatever the ids, fields and accounts of what comes back, and whatever Google answers.
+func TestWhatIsToldIsHarmless(t *testing.T) {
+	w, rep := newRun(t)
+	for i, evil := range harmlesstest.Texts {
+		path, field := "users/"+evil, undo.Fields{evil: {ValueType: &firestorepb.Value_StringValue{StringValue: evil}}}
+		data := accounts.Account{UID: evil, Email: evil + "@example.com", Providers: []accounts.Provider{{ID: evil, UID: evil}}}
+		w.log(t, rep.RunID, fmt.Sprint("99999", i), w.Now, undo.Record{Item: path},
+			undo.Record{Of: 1, Write: &undo.Write{Op: documents.Delete, Path: path, Found: true, Before: field}},
+			undo.Record{Of: 1, Write: &undo.Write{Op: documents.Update, Path: "friends/" + evil, Found: true, Before: field,
+				After: undo.Fields{evil: {ValueType: &firestorepb.Value_BooleanValue{}}}}},
+			undo.Record{Of: 1, Object: &undo.Object{Name: path + "/" + evil, Generation: 1}},
+			undo.Record{Of: 1, Account: &undo.Account{UID: evil, Data: data.JSON()}})
+		w.Set(t, "friends/"+evil, map[string]any{"other": evil})
+	}
+	said := 0
+	try := func(o restore.Options) {
+		t.Helper()
+		err := w.restorer.Undo(t.Context(), rep.RunID, o, func(o restore.Outcome) error {
+			for _, text := range []string{o.Why, o.Note} {
+				if text != "" {
+					said++
+					harmlesstest.Check(t, "an outcome", errors.New(text))
+				}
+			}
+			return nil
+		})
+		harmlesstest.Check(t, fmt.Sprintf("an undo of %q", o.Only), cmp.Or(err, errors.New("")))
+	}
+	for _, evil := range harmlesstest.Texts[:2] {
+		refused := status.Error(codes.PermissionDenied, evil)
+		try(restore.Options{})
+		if said == 0 {
+			t.Error("nothing was told")
+		}
+		try(restore.Options{Only: []string{evil}})
+		restorer := w.restorer
+		w.disturb(t, before(func(r *firestorepb.CommitRequest) error {
+			if strings.Contains(fmt.Sprint(r.GetWrites()), "undoing a run") {
+				return nil
+			}
+			return refused
+		}))
+		try(restore.Options{Apply: true})
+		w.restorer = restorer
+		w.Set(t, "users/"+evil, map[string]any{"by": "somebody"})
+	}
+	try(restore.Options{Apply: true})
 }
