@@ -405,7 +405,8 @@ func (w With) change(i item, run cleanup.Run) (change cleanup.Change) {
 	for _, l := range i.left {
 		change.Kept = append(change.Kept, l.why)
 		change.Notices = append(change.Notices, cleanup.Notice{
-			Message: fmt.Sprintf("%s: deleted, but not %s: %s", i.Path, l.what, l.why), Fields: map[string]any{"document": i.Path, "reason": l.why},
+			Message: fmt.Sprintf("%s: deleted, but not %s: %s", i.Path, l.what, l.why),
+			Fields:  map[string]any{"document": i.Path, "reason": l.why},
 		})
 	}
 	for _, a := range w.With {

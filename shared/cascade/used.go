@@ -238,8 +238,8 @@ func leaves(value any, f func(any)) {
 	}
 }
 
-// keysOf returns the documents that a value may mean: by their path where it is a reference or a path, and else by an id, which may
-// be among others or at the end of a URL.
+// keysOf returns the documents that a value may mean: by their path where it is a reference or a path, and else by an id, which
+// may be among others or at the end of a URL.
 func keysOf(value any) (keys []string) {
 	const id = "id " // no path begins so, and no spelling of a name
 	if ref, ok := documents.RefIn(value); ok {
@@ -452,8 +452,8 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 	return nil
 }
 
-// used reports whether a document of an item's collection stays that refers to a file, or to one in a folder, by any field by which
-// with finds files. exact is how most applications refer to it.
+// used reports whether a document of an item's collection stays that refers to a file, or to one in a folder, by any field by
+// which with finds files. exact is how most applications refer to it.
 func (w With) used(
 	ctx context.Context, src cleanup.Source, o objects.Object, exact []any, goes map[documents.Ref]bool,
 ) (bool, error) {

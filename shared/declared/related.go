@@ -211,8 +211,8 @@ func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 	return nil
 }
 
-// ofMaps says what is wrong if a document of a place holds a map in a field, or a list of maps, where the rule says an id or a list of
-// ids: no query finds to what it refers. It costs one read. Of many collections, no index tells.
+// ofMaps says what is wrong if a document of a place holds a map in a field, or a list of maps, where the rule says an id or a
+// list of ids: no query finds to what it refers. It costs one read. Of many collections, no index tells.
 func ofMaps(ctx context.Context, r documents.Reader, in rule.Place, field string) (string, error) {
 	if field == "" || in.Group != "" {
 		return "", nil
@@ -224,7 +224,8 @@ func ofMaps(ctx context.Context, r documents.Reader, in rule.Place, field string
 	if len(found) == 0 || err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("what %s refers to, whose %s holds a map or maps: have it hold ids or references or, if the keys of a map are ids, write "+
+	return fmt.Sprintf("what %s refers to, whose %s holds a map or maps: have it hold ids or references or, if the keys of a "+
+		"map are ids, write "+
 		"%s.{id}. Until then nothing is deleted", found[0].Path, name, name), nil
 }
 

@@ -75,9 +75,10 @@ func IDOf(value any) (id string, ok bool) {
 // plainID matches an id that says nothing: too short and too plain for a text, an address or a token with dots.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
-// Shown returns the path of a document or a collection as reports, errors and the log show it. Whoever creates documents may write
-// any text into an id, also into that of one above. So an id that is not made of at most 128 letters, digits, "-" and "_" is shown
-// by its length and by the beginning of its SHA-256. Names of collections are shown, for rules know them, but no endless ones.
+// Shown returns the path of a document or a collection as reports, errors and the log show it. Whoever creates documents may
+// write any text into an id, also into that of one above. So an id that is not made of at most 128 letters, digits, "-" and "_"
+// is shown by its length and by the beginning of its SHA-256. Names of collections are shown, for rules know them, but no
+// endless ones.
 func Shown(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -115,8 +116,8 @@ func NamesOf(id string) []any {
 // Texts returns the document's path as applications write it into a field instead of a reference.
 func (r Ref) Texts() []any { return []any{r.Path(), "/" + r.Path(), r.Path() + "/"} }
 
-// BlankTexts returns texts that refer to the document with a blank beside its id or path, as a form takes it. They name nothing: who
-// keeps something because of a reference asks for them as well.
+// BlankTexts returns texts that refer to the document with a blank beside its id or path, as a form takes it. They name
+// nothing: who keeps something because of a reference asks for them as well.
 func (r Ref) BlankTexts() (texts []any) {
 	for _, text := range []string{r.ID, r.Path()} {
 		for _, blank := range []string{" " + text, text + " ", text + "\n"} {

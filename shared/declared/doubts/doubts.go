@@ -41,8 +41,8 @@ type looking struct {
 // Of returns what a project's documents tell against a rule, each in a sentence with the key and what would be right: names of
 // collections and of fields that are not there, values that nobody has, also of what it keeps, ages of another form, a mark
 // that is the application's field, exceptions that keep nearly everything, documents elsewhere that refer to the rule's, and
-// collections below a document that would stay, unless a plan that deletes something has said these. What the plan has said is left
-// out. What could not be looked at is said, too.
+// collections below a document that would stay, unless a plan that deletes something has said these. What the plan has said is
+// left out. What could not be looked at is said, too.
 func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned bool, said ...string) []string {
 	l := &looking{Rule: of, Reader: r}
 	l.empty(ctx)
@@ -307,8 +307,8 @@ func (l *looking) noIDs(of rule.Relation, found []documents.Document) {
 		})
 	})
 	if of.PlainField() != "" && len(odd) > 0 {
-		l.say("%s.field: %s holds no valid id in %d of %d, such as %s: nobody knows what these refer to", of.Key, of.Field, len(odd), len(found),
-			odd[0].Path)
+		l.say("%s.field: %s holds no valid id in %d of %d, such as %s: nobody knows what these refer to", of.Key, of.Field, len(odd),
+			len(found), odd[0].Path)
 	}
 }
 
@@ -335,7 +335,8 @@ func (l *looking) ofNobody(ctx context.Context, of rule.Relation, found []docume
 	}
 	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
 	if len(paths) >= leastOfNobody && len(l.getAll(ctx, paths)) == 0 {
-		l.say("%s.field: none of the %d values of %s that were looked at is an id of a document of %s: does it hold something else?", of.Key,
+		l.say("%s.field: none of the %d values of %s that were looked at is an id of a document of %s: does it hold something else?",
+			of.Key,
 			len(paths), of.Field, l.Source())
 	}
 }
@@ -409,7 +410,8 @@ func (l *looking) exceptions(ctx context.Context) {
 		case !isGone && len(paths) >= leastLooked && kept*100 > len(paths)*mostPercent:
 			l.say("%s: %d of %d are kept because %s exists: did you mean gone?", u.Key, kept, len(paths), u.Document)
 		case isGone && len(l.leading(u)) > 0 && len(paths) >= leastOfNobody && kept == 0:
-			l.say("%s: %s does not exist for any of the %d that were looked at: does %s hold something else?", u.Key, u.Document, len(paths),
+			l.say("%s: %s does not exist for any of the %d that were looked at: does %s hold something else?", u.Key, u.Document,
+				len(paths),
 				criteria.List(l.leading(u), "and"))
 		}
 	}

@@ -22,12 +22,14 @@ const (
 // shortest is how many bytes an id has at least that tells, as a text, that its document is meant.
 const shortest = 6
 
-// referrers names other collections whose documents refer to documents of the rule's, or to what is deleted along with these, and of
-// which the rule says nothing: once they are deleted, these refer to nothing.
+// referrers names other collections whose documents refer to documents of the rule's, or to what is deleted along with these,
+// and of which the rule says nothing: once they are deleted, these refer to nothing.
 func (l *looking) referrers(ctx context.Context) {
 	names, err := l.Collections(ctx, documents.Ref{})
 	l.failed = cmp.Or(l.failed, err)
-	names = slices.DeleteFunc(names, func(name string) bool { return l.Source() == name || slices.Contains(collections.Names(), name) })
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return l.Source() == name || slices.Contains(collections.Names(), name)
+	})
 	if more := len(names) - others; more > 0 {
 		l.say("%d of %d other collections were not asked whether they refer to documents of %s", more, len(names), l.Source())
 	}
@@ -57,8 +59,8 @@ func (l *looking) referrers(ctx context.Context) {
 	}
 }
 
-// fieldsOf returns the fields, each behind its collection, by which relations look in the collections at the top of the database; no
-// field where the rule goes to documents of a collection by their path.
+// fieldsOf returns the fields, each behind its collection, by which relations look in the collections at the top of the
+// database; no field where the rule goes to documents of a collection by their path.
 func (l *looking) fieldsOf(all []rule.Relation) map[string]bool {
 	said := map[string]bool{}
 	for _, one := range all {
