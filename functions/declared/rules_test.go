@@ -35,7 +35,7 @@ func TestJudgeReport(t *testing.T) {
 		return time.Date(y, m, d, hour, minute, second, 0, time.UTC)
 	}
 	const older = ", older than 1 month"
-	kept := map[string]bool{keptYoung: false, keptUnsettled: false, keptUnset: false, keptUndated: true}
+	kept := map[string]bool{keptYoung: false, keptUnsettled: false, keptUnset: false, keptUndated: true, keptEarly: true}
 	now, long := date(2026, 1, 10, 15, 0, 0), date(2020, 1, 1, 0, 0, 0)
 	for _, tt := range []struct {
 		name string
@@ -75,8 +75,8 @@ func TestJudgeReport(t *testing.T) {
 		{"date as milliseconds", reported("reviewed", int64(1577836800000)), now, keptUndated},
 		{"date is NaN", reported("reviewed", math.NaN()), now, keptUndated},
 		{"date in the year 9999", reported("reviewed", date(9999, 12, 31, 23, 59, 59)), now, keptYoung},
-		{"date in the year 1", reported("reviewed", date(1, 1, 1, 0, 0, 0)), now, keptUndated},
-		{"date of 1970", reported("reviewed", documents.Earliest.Add(-tick)), now, keptUndated},
+		{"date in the year 1", reported("reviewed", date(1, 1, 1, 0, 0, 0)), now, keptEarly},
+		{"date of 1970", reported("reviewed", documents.Earliest.Add(-tick)), now, keptEarly},
 		{"date of 1971", reported("reviewed", documents.Earliest), now, "status reviewed, createdAt 1971-01-01T00:00:00Z" + older},
 		{"no data at all", nil, now, keptUnsettled},
 	} {

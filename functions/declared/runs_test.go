@@ -19,12 +19,14 @@ const (
 	keptUnsettled = "status is neither reviewed nor dismissed"
 	keptUnset     = "createdAt is not set yet"
 	keptUndated   = "createdAt is not a timestamp"
+	keptEarly     = "createdAt is before 1971"
 	keptYoung     = "not older than 1 month"
 
 	keptTokenless = "invite_token is empty or not a string"
 	keptAccepted  = "user_id is set"
 	inviteUnset   = "created_at is not set yet"
 	inviteUndated = "created_at is not a timestamp"
+	inviteEarly   = "created_at is before 1971"
 
 	keptNotDue = "not due"
 	keptNoAge  = "no usable age"
@@ -116,7 +118,7 @@ func TestDatesOfAnotherType(t *testing.T) {
 	}{
 		"a dump's texts": {10, map[string]fields{"text": text}, 300, map[string]int{keptNotDue: 11, keptNoAge: 300}, nil},
 		"too early, and none": {0, map[string]fields{"zero": invite("t", time.Unix(0, 0)), "none": without(text, "created_at")}, 1,
-			map[string]int{inviteUndated: 1, keptNotDue: 1, keptNoAge: 1}, []string{inviteUndated + ": members/zero0"}},
+			map[string]int{inviteEarly: 1, keptNotDue: 1, keptNoAge: 1}, []string{inviteEarly + ": members/zero0"}},
 		"few among many": {2500, map[string]fields{"text": text}, 3, map[string]int{keptNotDue: 2501, keptNoAge: 3},
 			[]string{keptNoCreated + "members/text0", keptNoCreated + "members/text1", keptNoCreated + "members/text2"}},
 	} {

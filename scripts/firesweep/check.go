@@ -16,6 +16,7 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/schedule"
+	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -274,6 +275,10 @@ func readsOf(r rule.Rule) string {
 		reads += noIndex
 	case related || len(r.Asked().Judged)+len(r.Exceptions()) > 0:
 		reads = "each document that is old enough" + noIndex
+	}
+	for _, in := range cascade.ReadWhole(r) {
+		reads = strings.TrimPrefix(reads+"; every document of "+in.Collection+", once in a run that deletes: another may refer "+
+			"to the same", "; ")
 	}
 	if r.Warn != nil {
 		reads = strings.TrimPrefix(reads+"; each document that was warned about, twice, until it is deleted or in use again", "; ")

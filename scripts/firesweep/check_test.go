@@ -96,7 +96,8 @@ func TestCheckForPeople(t *testing.T) {
 
   runs      daily, some time from 04:00 to 04:59 Europe/Berlin
   reads     each document that is old enough, in every run: no index
-            knows which of them are due
+            knows which of them are due; every document of drafts, once in a run
+            that deletes: another may refer to the same
   clients   can make this rule delete, if your security rules let them
             write state, published, updatedAt, coverUrl of drafts
   roles     roles/datastore.user, firesweepObjectCleaner

@@ -256,10 +256,9 @@ func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Re
 	if err != nil {
 		return []string{err.Error()}
 	}
-	said := func(text string) bool { return slices.Contains(planned.Warnings, text) } // by the plan
 	var targets []string
 	for _, item := range planned.Plan {
 		targets = append(targets, strings.TrimPrefix(item.Target, report.AccountPrefix))
 	}
-	return slices.DeleteFunc(doubts.Of(ctx, p.DB.Reader, *job.Rule, targets), said)
+	return doubts.Of(ctx, p.DB.Reader, *job.Rule, targets, planned.Warnings...)
 }

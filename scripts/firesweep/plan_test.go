@@ -235,7 +235,7 @@ func TestDoubtsOfAPlan(t *testing.T) {
 
 	o.Set(t, "drafts/a", map[string]any{"editedAt": now.AddDate(-1, 0, 0)})
 	o.Set(t, "drafts/b", map[string]any{"editedAt": now.AddDate(-1, 0, 0).UnixMilli()})
-	want(t, "of a good one", []string{"age[0]: editedAt is a number of milliseconds since 1970 in 1 of 2, and the rule keeps these"}, says("plan"))
+	want(t, "of a good one", []string{"age: editedAt is a number of milliseconds since 1970 in 1 of 2, and the rule keeps these"}, says("plan"))
 	o.Set(t, "drafts/a/revisions/r", map[string]any{"x": 1})
 	o.Set(t, "drafts/c/revisions/r", map[string]any{"x": 1})
 	wantParts(t, o.well(t, "plan"), "warning: with: revisions below 1 of 1 documents would stay: add")

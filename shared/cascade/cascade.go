@@ -18,6 +18,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // With says what is deleted with documents of a rule's collection.
@@ -119,11 +120,14 @@ type item struct {
 	cleanup.Subject
 	children []child
 	whole    bool                       // children are all
-	shared   []documents.Ref            // documents to which others refer, so that they stay
+	left     []left                     // what stays though it belongs to it
 	files    map[string]map[string]file // what its texts refer to, by the relation's key
 	used     bool                       // others refer to a file of its folder
 	kept     string                     // why it stays: a rule keeps what belongs to it
 }
+
+// left is what stays though a relation leads to it, and why.
+type left struct{ what, why string }
 
 // child is a document that is deleted with another.
 type child struct {
@@ -181,16 +185,14 @@ func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Rel
 	due = slices.DeleteFunc(slices.Clone(due), func(i *item) bool { return nameless(a, i.Ref()) })
 	parents := make([]string, len(due))
 	for n, i := range due {
-		if parents[n] = i.ID(); a.Subcollection != "" || w.Repeats() {
-			parents[n] = i.Path
-		}
+		parents[n] = i.Path
 	}
 	found, err := src.Children(ctx, w.belonging(a, src), parents)
 	if err != nil {
 		return err
 	}
-	for n, i := range due {
-		of := found[parents[n]]
+	for _, i := range due {
+		of := found[i.Path]
 		for _, d := range of.Documents {
 			i.children = append(i.children, child{Document: d, unless: a.Unless})
 		}
@@ -200,15 +202,18 @@ func (w With) gatherChildren(ctx context.Context, src cleanup.Source, a rule.Rel
 }
 
 // at returns the documents that a path names: those that there are and, if something may be below them, the others without
-// fields and times.
-func (w With) at(
-	ctx context.Context, src cleanup.Source, a rule.Relation, of rule.Item,
-) (all []documents.Document, err error) {
+// fields and times. Where it names none though a field is set, that is told.
+func (t *tree) at(ctx context.Context, a rule.Relation, of rule.Item) (all []documents.Document, err error) {
 	refs, ok := of.Fill(a.Document)
-	if !ok {
-		return nil, nil // it names none, so none is deleted
+	for _, hole := range criteria.Holes(a.Document) {
+		if _, own := of.Own(hole); own || ok {
+			continue
+		}
+		if value, _ := of.Field(fieldOf(hole)); value != nil && value != "" {
+			t.left = append(t.left, left{"what it refers to by " + fieldOf(hole), a.Nameless()})
+		}
 	}
-	found, err := src.Get(ctx, refs)
+	found, err := t.src.Get(ctx, refs)
 	for _, ref := range refs {
 		if d, there := found[ref]; there || len(a.With) > 0 {
 			d.Path = ref.Path()
@@ -228,7 +233,7 @@ func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relatio
 		if err != nil {
 			return err
 		}
-		i.children, i.whole = append(i.children, t.children...), i.whole && whole
+		i.children, i.left, i.whole = append(i.children, t.children...), append(i.left, t.left...), i.whole && whole
 	}
 	return nil
 }
@@ -239,6 +244,7 @@ type tree struct {
 	src      cleanup.Source
 	room     int
 	children []child
+	left     []left
 }
 
 // add adds what is deleted with a document of a place, and reports whether that is all.
@@ -307,7 +313,7 @@ func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref docu
 	found []documents.Document, whole bool, err error,
 ) {
 	if a.Document != "" {
-		found, err = t.at(ctx, t.src, a, of)
+		found, err = t.at(ctx, a, of)
 		return found, true, err
 	}
 	q, ok := a.Query(ref, repeats, t.src.Reference)
@@ -353,34 +359,28 @@ func removed(a rule.Relation, database string, data map[string]any, gone documen
 	}))
 }
 
-// belonging returns the lookup for documents that are deleted with it: those below a document, or those that name it.
+// belonging returns the lookup for documents that are deleted with others, by their paths: those below, or those that name them.
 func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
-	c := cleanup.Children{Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != ""}
-	if c.Subcollection || w.Strict {
-		return c
+	return cleanup.Children{
+		Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != "",
+		Names: func(path string) []any {
+			ref := documents.Document{Path: path}.Ref()
+			if w.Strict {
+				return []any{ref.ID}
+			}
+			return rule.NamesOf(ref, w.Repeats(), src.Reference) // where ids repeat, only references count
+		},
+		NameOf: func(value any) (string, bool) {
+			if ref, ok := documents.RefIn(value); ok {
+				return ref.Path(), true
+			}
+			id, ok := documents.IDOf(value)
+			return w.Collection + "/" + id, ok
+		},
 	}
-	if w.Repeats() { // ids repeat, so only references count; a parent is its path
-		c.Names = func(path string) []any {
-			return rule.NamesOf(documents.Document{Path: path}.Ref(), true, src.Reference)
-		}
-		c.NameOf = func(value any) (string, bool) {
-			ref, ok := documents.RefIn(value)
-			return ref.Path(), ok
-		}
-		return c
-	}
-	c.Names = func(id string) []any {
-		return rule.NamesOf(documents.Ref{Collection: w.Collection, ID: id}, false, src.Reference)
-	}
-	c.NameOf = func(value any) (string, bool) {
-		if ref, ok := documents.RefIn(value); ok {
-			return ref.ID, ref.Collection == w.Collection
-		}
-		return documents.IDOf(value)
-	}
-	return c
 }
 
+// change says what is written for an item, and what follows.
 func (w With) change(i item, run cleanup.Run) (change cleanup.Change) {
 	if i.kept != "" {
 		return cleanup.Change{Invalid: i.kept}
@@ -402,18 +402,12 @@ func (w With) change(i item, run cleanup.Run) (change cleanup.Change) {
 	if i.Found {
 		change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: i.Ref()})
 	}
-	left := func(what string) {
-		change.Kept = append(change.Kept, w.keptUsed())
+	for _, l := range i.left {
+		change.Kept = append(change.Kept, l.why)
 		change.Notices = append(change.Notices, cleanup.Notice{
-			Message: fmt.Sprintf("%s: deleted, but not %s: %s", i.Path, what, w.keptUsed()),
-			Fields:  map[string]any{"document": i.Path, "reason": w.keptUsed()},
+			Message: fmt.Sprintf("%s: deleted, but not %s: %s", i.Path, l.what, l.why),
+			Fields:  map[string]any{"document": i.Path, "reason": l.why},
 		})
-	}
-	for _, ref := range i.shared {
-		left(ref.String())
-	}
-	if i.used {
-		left("the files of its folder")
 	}
 	for _, a := range w.With {
 		w.follow(&change, a, i, run)

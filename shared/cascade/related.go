@@ -3,6 +3,8 @@ package cascade
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -85,7 +87,7 @@ func Answer(ctx context.Context, src cleanup.Source, all []*Question, goes map[d
 			if goes[d.Ref()] {
 				continue
 			}
-			odd := q.Of.Odd(d, q.self)
+			odd := q.odd(d)
 			if !q.Found || odd == "" {
 				q.Odd = odd
 			}
@@ -130,4 +132,26 @@ func (q *Question) undated(ctx context.Context, src cleanup.Source) error {
 		}
 	}
 	return nil
+}
+
+// odd returns why a document that was found keeps an item though nobody can tell whether it should: it has no time that can be
+// read, or a blank beside the id by which it refers to the item; "" if it is in order.
+func (q *Question) odd(d documents.Document) string {
+	field := q.Of.PlainField()
+	if of := q.Of.Within; of != nil {
+		value, there := d.Lookup(of.Field)
+		if _, dated := of.At(value); !dated {
+			return q.Of.Undated(value, there)
+		}
+	}
+	values, isList := d.Value(field).([]any)
+	if !isList {
+		values = []any{d.Value(field)}
+	}
+	for _, blank := range q.self.BlankTexts() {
+		if field != "" && slices.Contains(values, blank) {
+			return fmt.Sprintf("a document of %s refers to it by %s, with a blank beside the id", q.Of.Place().Collection, field)
+		}
+	}
+	return ""
 }

@@ -135,6 +135,18 @@ func (w With) mentioning(ctx context.Context, src cleanup.Source, t thing) (refs
 	return refs, m.left > 0, nil
 }
 
+// ReadWhole returns the places of which a run of a rule reads all documents before it deletes a file or a document to which their
+// fields lead.
+func ReadWhole(r rule.Rule) (all []rule.Place) {
+	for _, a := range r.Along() {
+		byField := a.Objects != "" && a.Field != "" || len(r.FieldHoles(a.Document)) > 0
+		if byField && a.In != (rule.Place{}) && !slices.Contains(all, a.In) {
+			all = append(all, a.In)
+		}
+	}
+	return all
+}
+
 // readMentions reads what documents of a place mean, as far as there is room.
 func (w With) readMentions(ctx context.Context, src cleanup.Source, in rule.Place) (map[string][]documents.Ref, error) {
 	var fields []string
@@ -184,7 +196,10 @@ func (w With) meant(in rule.Place, data map[string]any) map[string]bool {
 		if !isText || in != w.Place() {
 			return
 		}
-		for _, a := range w.named() {
+		for _, a := range w.With {
+			if a.Objects == "" {
+				continue
+			}
 			folder := pattern.Folder(a.Objects)
 			names, sure := objects.Mentioned(text, cmp.Or(folder, "/"))
 			if folder == "" {
@@ -223,8 +238,8 @@ func leaves(value any, f func(any)) {
 	}
 }
 
-// keysOf returns the documents that a value may mean: by their path where it is a reference or a path, and else by an id, which may
-// be among others or at the end of a URL.
+// keysOf returns the documents that a value may mean: by their path where it is a reference or a path, and else by an id, which
+// may be among others or at the end of a URL.
 func keysOf(value any) (keys []string) {
 	const id = "id " // no path begins so, and no spelling of a name
 	if ref, ok := documents.RefIn(value); ok {
@@ -245,6 +260,12 @@ func keysOf(value any) (keys []string) {
 	return keys
 }
 
+// fieldOf returns the field of a hole, whatever it stands for of what the field holds.
+func fieldOf(hole string) string {
+	name, _, _ := strings.Cut(strings.TrimSuffix(hole, ".*"), "[]")
+	return name
+}
+
 // claimed returns the document to which a path leads, which others of a place may refer to as an item does; nil if the path alone
 // says that it belongs to the item.
 func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.Item, to documents.Ref) *thing {
@@ -252,7 +273,7 @@ func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.It
 		if _, own := of.Own(hole); own {
 			continue
 		}
-		name, _, _ := strings.Cut(strings.TrimSuffix(hole, ".*"), "[]")
+		name := fieldOf(hole)
 		value, _ := of.Field(name)
 		t := &thing{in: in, fields: []string{hole}, keys: []string{"at " + to.Path()}}
 		if strings.HasSuffix(path, "/{"+hole+"}") {
@@ -279,8 +300,8 @@ func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.It
 	return nil
 }
 
-// keptUsed is the reason to keep what is deleted with it because somebody else refers to it.
-func (w With) keptUsed() string { return "another document of " + w.Source() + " refers to it" }
+// keptUsed is the reason to keep what is deleted with an item because another document of a place refers to it.
+func keptUsed(in rule.Place) string { return "another document of " + in.Collection + " refers to it" }
 
 // going are the documents that a commit deletes.
 func going(due []*item) map[documents.Ref]bool {
@@ -318,7 +339,7 @@ func (w With) leaveShared(ctx context.Context, src cleanup.Source, due []*item) 
 			stays := map[documents.Ref]bool{}
 			for _, c := range slices.Backward(i.children) { // those that lead to others come after them
 				if c.stay || slices.ContainsFunc(c.going, func(ref documents.Ref) bool { return !goes[ref] }) {
-					i.shared = append(i.shared, c.Ref())
+					i.left = append(i.left, left{c.Ref().String(), keptUsed(c.claim.in)})
 					stays[c.Ref()] = true
 				}
 				stays[c.Ref()] = stays[c.Ref()] || stays[c.above]
@@ -363,8 +384,12 @@ func (w With) gatherFiles(ctx context.Context, src cleanup.Source, due []*item) 
 				}
 			case a.Objects != "" && len(w.named()) > 0:
 				used, err := w.used(ctx, src, objects.Object{Name: folderOf(a, *i)}, nil, goes)
-				if i.used = i.used || used; err != nil {
+				if err != nil {
 					return err
+				}
+				if used {
+					i.used = true
+					i.left = append(i.left, left{"the files of its folder", keptUsed(w.Place())})
 				}
 			}
 		}
@@ -417,7 +442,7 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 			case err != nil:
 				return err
 			case used:
-				f.kept = w.keptUsed()
+				f.kept = keptUsed(w.Place())
 			default:
 				f.names = append(f.names, name)
 			}
@@ -427,8 +452,8 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 	return nil
 }
 
-// used reports whether a document of an item's collection stays that refers to a file, or to one in a folder, by any field by which
-// with finds files. exact is how most applications refer to it.
+// used reports whether a document of an item's collection stays that refers to a file, or to one in a folder, by any field by
+// which with finds files. exact is how most applications refer to it.
 func (w With) used(
 	ctx context.Context, src cleanup.Source, o objects.Object, exact []any, goes map[documents.Ref]bool,
 ) (bool, error) {

@@ -60,8 +60,13 @@ func newFunction(t testing.TB, e manifest.Entry) *engine.Function {
 // start returns the function of a rule, on a project of its own at [now]. It makes the test parallel.
 func start(t *testing.T, rule any) *enginetest.Function {
 	t.Helper()
+	return startEntry(t, entry(t, rule))
+}
+
+// startEntry is start of an entry.
+func startEntry(t *testing.T, e manifest.Entry) *enginetest.Function {
+	t.Helper()
 	t.Parallel()
-	e := entry(t, rule)
 	f := enginetest.New(t, newFunction(t, e))
 	f.Indexes, f.Now = e.AllIndexes(), now
 	return f

@@ -191,21 +191,19 @@ func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
 
 // countRest counts what the query skips, while the run plans. If the query finds nothing, the age may be of another form.
 func (g *planning) countRest(ctx context.Context) {
-	var hints []string
+	var odd []any // ages
 	judge := func(d documents.Document) cleanup.Decision {
 		decision := g.undated(d)
-		if hint := g.Age[0].Hint(d.Value(g.Age[0].Field)); decision.Invalid && hint != "" && !slices.Contains(hints, hint) {
-			hints = append(hints, hint)
+		if decision.Invalid {
+			odd = append(odd, d.Value(g.Age[0].Field))
 		}
 		return decision
 	}
 	g.CountNotDue(ctx, cleanup.NotDue{
 		All: g.Place().Query(), Due: g.query, Unset: true, Judge: judge, Behind: g.Age[0].Behind(),
 		Then: func(all, found int, ok bool) {
-			for _, hint := range hints {
-				if found == 0 {
-					g.Planner.Warn(ctx, hint)
-				}
+			if hint := Hint(g.Rule, 0, odd); found == 0 && hint != "" {
+				g.Planner.Warn(ctx, hint)
 			}
 			g.share(ctx, all, found, ok)
 		},
@@ -219,7 +217,19 @@ func (c documentsOf) undated(d documents.Document) cleanup.Decision {
 	if _, set, usable := timeOf(i, c.Age[0]); !ok || !set || usable || slices.ContainsFunc(c.Where, unmet) {
 		return cleanup.Decision{}
 	}
-	return cleanup.Invalid(c.Age[0].Undated())
+	return undated(i, c.Age[0])
+}
+
+// Hint says what values of an age's field are that the rule cannot read, and what to write instead; "" if it can read all.
+func Hint(r rule.Rule, age int, values []any) string {
+	hint := r.Age[age].Hint(values)
+	switch {
+	case hint == "":
+		return ""
+	case len(r.Age) == 1:
+		return "age: " + hint
+	}
+	return fmt.Sprintf("age[%d]: %s", age, hint)
 }
 
 // shareOfScan holds what is due against all documents where the query returns them whatever their age is. If the run has read

@@ -106,6 +106,15 @@ func timeOf(i rule.Item, a criteria.Age) (at time.Time, set, ok bool) {
 	return at, value != nil || misplaced, ok && !misplaced
 }
 
+// undated keeps an item of which an age's time cannot be read.
+func undated(i rule.Item, a criteria.Age) cleanup.Decision {
+	var value any
+	if a.Field != "" && !i.Field.Misplaced(a.Field) {
+		value, _ = i.Field(a.Field)
+	}
+	return cleanup.Invalid(a.Undated(value))
+}
+
 // judgeOwn decides about an item by what it has by itself.
 func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
 	for _, w := range r.Where {
@@ -126,7 +135,7 @@ func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
 		case !set:
 			return cleanup.Keep(a.Unset())
 		case !ok:
-			return cleanup.Invalid(a.Undated())
+			return undated(i, a)
 		case !at.Before(a.Cutoff(now)):
 			return cleanup.Keep(a.Young())
 		}

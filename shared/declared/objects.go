@@ -48,7 +48,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 			Times: map[string]time.Time{criteria.TimeCreated: o.Created}}
 		v.Decision = judgeOwn(r, i, now)
 		if v.Kind != "" {
-			v.Reason = ""
+			v.Reason = unused(r)
 		}
 		if len(r.Gone) == 0 || v.Kind == "" || r.ByReference() {
 			return v
@@ -81,6 +81,20 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		}
 	}
 	return pass
+}
+
+// unused says by which fields no document refers to an object; "" of a rule that asks for no fields.
+func unused(r rule.Rule) string {
+	var fields []string
+	for _, g := range r.Gone {
+		if g.Field != "" {
+			fields = append(fields, g.Place().Collection+"."+g.Field)
+		}
+	}
+	if len(fields) == 0 {
+		return ""
+	}
+	return "no document refers to it in " + criteria.List(fields, "or")
 }
 
 // readings returns what an object's name may be, each once and the likeliest first: the original's of a resized copy, with one

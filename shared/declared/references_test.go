@@ -185,6 +185,9 @@ func TestReferencesCost(t *testing.T) {
 		f.Put(t, fmt.Sprintf("p/n%03d.png", i), nil, nil)
 	}
 	idle := f.Run(t, `{"dryRun":true}`)
+	if reason := idle.Plan[0].Reason; !strings.HasPrefix(reason, "no document refers to it in products.image or products.more[].url, uploaded") {
+		t.Errorf("it is due because %s", reason)
+	}
 	rep := f.Run(t, "")
 	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete object", 1))
 	if plan, run := idle.Usage.FirestoreReads, rep.Usage.FirestoreReads; plan < 301 || plan > 310 || run < 602 || run > 620 {

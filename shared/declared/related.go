@@ -2,6 +2,7 @@ package declared
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"path"
 	"slices"
@@ -90,6 +91,7 @@ type look struct {
 // looked is what became of it.
 type looked struct {
 	found, told bool          // something was; it was asked whether anything could be
+	shaped      bool          // it was asked whether the field holds maps
 	in          []string      // collections, of the first items
 	gone        cleanup.Count // since the last report, where absence makes items due
 }
@@ -101,8 +103,7 @@ func (k *keepers) answered(q *cascade.Question, gone bool) {
 		in.within = q.Of.Within.Field
 	}
 	if in.Place != (rule.Place{}) && !strings.HasPrefix(in.Collection, "{parent}") || q.UID != "" {
-		// What has no time says nothing of the field that holds it.
-		k.lookedUp(in, q.Queries, q.Found && (q.Odd == "" || q.Of.Within == nil), gone)
+		k.lookedUp(in, q.Queries, q.Found && q.Odd == "", gone)
 		return
 	}
 	for _, ref := range q.Refs {
@@ -170,6 +171,16 @@ func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 			p.Count(l.gone)
 		}
 		l.gone = cleanup.Count{}
+		if !l.shaped && !strings.HasSuffix(in.field, ".{id}") {
+			l.shaped = true
+			odd, err := ofMaps(ctx, p.Documents, in.Place, in.field)
+			if err != nil {
+				return err
+			}
+			if odd != "" {
+				p.Count(cleanup.Count{Collection: in.Collection + "." + in.field, Why: odd})
+			}
+		}
 		if l.found || l.told || in.Place == (rule.Place{}) {
 			continue
 		}
@@ -198,6 +209,24 @@ func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 		}
 	}
 	return nil
+}
+
+// ofMaps says what is wrong if a document of a place holds a map in a field, or a list of maps, where the rule says an id or a
+// list of ids: no query finds to what it refers. It costs one read. Of many collections, no index tells.
+func ofMaps(ctx context.Context, r documents.Reader, in rule.Place, field string) (string, error) {
+	if field == "" || in.Group != "" {
+		return "", nil
+	}
+	name := strings.TrimSuffix(field, "[]")
+	q := in.Query(documents.NameOnly...)
+	q.OrderBy, q.From = []string{name}, []any{[]any{map[string]any{}}} // maps, and lists that begin with one, come last
+	found, err := r.First(ctx, q, "", 1)
+	if len(found) == 0 || err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("what %s refers to, whose %s holds a map or maps: have it hold ids or references or, if the keys of a "+
+		"map are ids, write "+
+		"%s.{id}. Until then nothing is deleted", found[0].Path, name, name), nil
 }
 
 // isEmpty reports whether there is no document at all that could keep something. It costs one read.

@@ -48,7 +48,11 @@ func (c documentsOf) warned(due cleanup.Decision, d documents.Document, run clea
 	if _, _, lacks := Message(c.Rule, d, run.Promise); lacks != "" {
 		return cleanup.Invalid("nobody can be warned: " + lacks + " holds no text")
 	}
-	return cleanup.Do(c.toWarn(), due.Reason)
+	told := ""
+	if fields := c.FieldHoles("{" + strings.Join(c.Warn.Holes(), "}{") + "}"); c.Warn.Create != "" && len(fields) > 0 {
+		told = "; told in " + c.Warn.Create + " by its " + criteria.List(fields, "and")
+	}
+	return cleanup.Do(c.toWarn(), due.Reason+told)
 }
 
 // stands reports whether a document was due by its ages when it was marked.

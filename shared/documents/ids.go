@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"cloud.google.com/go/firestore"
@@ -31,12 +32,16 @@ var numbered = regexp.MustCompile(`^__id-?\d+__$`)
 var mistakes = []string{"undefined", "null", "NaN", "true", "false", "[object Object]"}
 
 // ValidID reports whether an id that stands in data (metadata, an object's name, a field) names a document: a document can
-// have it (see [ValidName]), it is not reserved, no program wrote it by mistake, and it has no blanks at its ends. A document may
+// have it (see [ValidName]), it is not reserved, no program wrote it by mistake, and it has no blanks at its ends, such as those
+// that nobody sees. A document may
 // have such an id all the same, so an id that was read from a document's own path needs only [ValidName]. See
 // docs/contributing/spec.md, Ids: what names an invalid id is kept.
 func ValidID(id string) bool {
-	return ValidName(id) && !reserved(id) && strings.TrimSpace(id) == id && !slices.Contains(mistakes, id)
+	return ValidName(id) && !reserved(id) && strings.TrimFunc(id, blank) == id && !slices.Contains(mistakes, id)
 }
+
+// blank reports whether nobody sees a character.
+func blank(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }
 
 // IDIn returns the id of the document of a collection that a value in one of d's fields names: by its id or number (see
 // [IDOf]), or by a reference. ok is false if the value names none, or one of another collection or database.
@@ -109,7 +114,20 @@ func NamesOf(id string) []any {
 }
 
 // Texts returns the document's path as applications write it into a field instead of a reference.
-func (r Ref) Texts() []any { return []any{r.Path(), "/" + r.Path()} }
+func (r Ref) Texts() []any { return []any{r.Path(), "/" + r.Path(), r.Path() + "/"} }
+
+// BlankTexts returns texts that refer to the document with a blank beside its id or path, as a form takes it. They name
+// nothing: who keeps something because of a reference asks for them as well.
+func (r Ref) BlankTexts() (texts []any) {
+	for _, text := range []string{r.ID, r.Path()} {
+		for _, blank := range []string{" " + text, text + " ", text + "\n"} {
+			if Queryable(blank) {
+				texts = append(texts, blank)
+			}
+		}
+	}
+	return texts
+}
 
 // RefIn returns the document to which a value refers: a reference, or a path as a text, see [Ref.Texts].
 func RefIn(value any) (ref Ref, ok bool) {
@@ -117,7 +135,7 @@ func RefIn(value any) (ref Ref, ok bool) {
 	if !isText {
 		return ReferenceOf(value)
 	}
-	ref, err := RefOf(strings.TrimPrefix(text, "/"))
+	ref, err := RefOf(strings.Trim(text, "/"))
 	return ref, err == nil && ValidID(ref.ID)
 }
 

@@ -49,7 +49,8 @@ func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
 		}
 	case unclear:
 		return "", ErrURLForm
-	case u.Scheme == "https" && host == "storage.googleapis.com", onEmulator:
+	// The console links to storage.cloud.google.com.
+	case u.Scheme == "https" && (host == "storage.googleapis.com" || host == "storage.cloud.google.com"), onEmulator:
 		named, escaped, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		if named != bucket && (strings.HasPrefix(path, "/download/storage/v1/b/") || strings.HasPrefix(path, "/storage/v1/b/")) {
 			return "", ErrURLForm // of the JSON API: it names another bucket than its first part

@@ -224,7 +224,7 @@ func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, owne
 	switch {
 	case o.Kind == "" || !ownerExists:
 	case o.Owner == Nobody:
-		kept = cleanup.Keep("a document names it")
+		kept = cleanup.Keep("a document refers to it")
 	default:
 		kept = cleanup.Keep("belongs to one of " + o.Owner.Collection)
 	}
@@ -243,9 +243,6 @@ func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, owne
 	}
 	p.Count(count)
 	object, why := cleanup.DeleteObject{Deletion: o.Deletion, Named: f.Named}, o.Reason
-	if f.Named != nil {
-		why = cmp.Or(why, "no document names it")
-	}
 	if o.Owner != Nobody {
 		if object.Absent = []documents.Ref{o.Owner}; f.Meant != nil {
 			object.Absent = append(object.Absent, f.Meant(o.Name)...)

@@ -175,9 +175,13 @@ func (r Relation) Any(self documents.Ref, reference func(documents.Ref) any) (al
 		q.Select = append(slices.Clone(q.Select), r.Within.Field)
 	}
 	all = []documents.Query{q}
+	if r.isKey() && !q.Group { // a list may hold it where another document has a map
+		others, _ := Relation{Collection: r.Collection, Field: r.PlainField()}.Any(self, reference)
+		all = append(all, others...)
+	}
 	if n := len(r.Where); r.Subcollection == "" && !r.isKey() {
 		all = nil
-		names, of := append(NamesOf(self, false, reference), blankNames(self)...), q.Where[len(q.Where)-1]
+		names, of := append(NamesOf(self, false, reference), self.BlankTexts()...), q.Where[len(q.Where)-1]
 		for some := range slices.Chunk(names, max(1, criteria.MaxAlternatives/combinations(q.Where[:len(q.Where)-1]))) {
 			of.Value = some
 			part := q
@@ -261,39 +265,6 @@ func NamesOf(d documents.Ref, repeats bool, reference func(documents.Ref) any) (
 	}
 	names = append(append(names, reference(d)), d.Texts()...)
 	return slices.DeleteFunc(names, func(name any) bool { return !documents.Queryable(name) })
-}
-
-// blanks are what people leave before and behind an id, as a form takes it.
-var blanks = []string{" %s", "%s ", "%s\n"}
-
-// blankNames returns the texts that may refer to a document with a blank beside its id, which names none: what is kept because of
-// it is kept all the same.
-func blankNames(d documents.Ref) (names []any) {
-	for _, text := range []string{d.ID, d.Path()} {
-		for _, form := range blanks {
-			if name := fmt.Sprintf(form, text); documents.Queryable(name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
-// Odd returns why a document that a query of [Relation.Queries] found keeps an item though nobody can tell whether it should: it
-// has no time that can be read, or a blank beside the id by which it refers to the item; "" if it is in order.
-func (r Relation) Odd(d documents.Document, self documents.Ref) string {
-	if r.Within != nil {
-		value, there := d.Lookup(r.Within.Field)
-		if _, dated := r.Within.At(value); !dated {
-			return r.Undated(value, there)
-		}
-	}
-	list, _ := d.Value(r.PlainField()).([]any)
-	blank := func(value any) bool { return slices.Contains(blankNames(self), value) }
-	if r.Field != "" && (blank(d.Value(r.PlainField())) || slices.ContainsFunc(list, blank)) {
-		return "a document of " + r.Place().words() + " refers to it by " + r.PlainField() + ", with a blank beside the id"
-	}
-	return ""
 }
 
 // Place is where the documents of a rule or a relation are.

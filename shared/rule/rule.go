@@ -68,7 +68,7 @@ type Relation struct {
 	CollectionGroup string   `json:"collectionGroup,omitempty" jsonschema:"documents of all collections of this name whose field refers to the item"`
 	Objects         string   `json:"objects,omitempty" jsonschema:"objects of the bucket, e.g. drafts/{id}/**; with a field those that it refers to"`
 
-	Field    string               `json:"field,omitempty" jsonschema:"the field that refers to the item, by its id or as a reference; f[]: a list contains it; f.{id}: it is the key of a map"`
+	Field    string               `json:"field,omitempty" jsonschema:"the field that refers to the item, by its id, as a reference or by its path; f[]: a list contains it; f.{id}: it is the key of a map"`
 	Where    []criteria.Condition `json:"where,omitempty" jsonschema:"conditions on what is related, of those that an index answers"`
 	Within   *criteria.Age        `json:"within,omitempty" jsonschema:"in unless: it keeps only if it is newer than that"`
 	Remove   bool                 `json:"remove,omitempty" jsonschema:"in with: the document stays and only loses the element of the list or the key of the map"`

@@ -41,8 +41,9 @@ type looking struct {
 // collections and of fields that are not there, values that nobody has, also of what it keeps, ages of another form, a mark
 // that is the application's field, conditions and exceptions that keep nearly everything, relations that find nothing, documents
 // elsewhere that refer to what the rule deletes, and collections below a document that would stay, unless a plan that deletes
-// something has said these. planned are the paths, names or uids of that plan. What could not be looked at is said, too.
-func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned []string) []string {
+// something has said these. planned are the paths, names or uids of that plan, and said its warnings, which are left out. What could not
+// be looked at is said, too.
+func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned []string, said ...string) []string {
 	l := &looking{Rule: of, Reader: r, along: map[string][]documents.Document{}, due: planned, meter: usage.FromContext(ctx)}
 	ctx = usage.NewContext(ctx, l.meter)
 	l.end = l.meter.Usage().FirestoreReads + mostReads
@@ -53,7 +54,7 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned []string)
 		l.values(ctx)
 		l.keeping(ctx)
 		l.negated()
-		l.forms()
+		l.forms(said)
 		l.mark()
 		l.relations(ctx)
 	}
@@ -73,7 +74,7 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned []string)
 	if l.failed != nil {
 		l.say("not all of it could be looked at: %s", l.failed)
 	}
-	return l.doubts
+	return slices.DeleteFunc(l.doubts, func(text string) bool { return slices.Contains(said, text) })
 }
 
 func (l *looking) say(format string, args ...any) {

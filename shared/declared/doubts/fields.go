@@ -1,7 +1,6 @@
 package doubts
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
@@ -136,55 +136,26 @@ func (l *looking) negated() {
 	}
 }
 
-// forms names ages whose field mostly holds times of another form than the one that the rule reads.
-func (l *looking) forms() {
+// forms says of ages whose field holds times of other forms than the rule reads, unless the plan has said it.
+func (l *looking) forms(said []string) {
 	for i, a := range l.Age {
 		if a.Field == "" || l.OfEntries(a.Field) {
 			continue
 		}
-		l.formsOf(fmt.Sprintf("age[%d]", i), a, l.sample)
+		hint := declared.Hint(l.Rule, i, timesOf(l.sample, a.Field))
+		about, _, _ := strings.Cut(hint, " is ")
+		if hint != "" && !slices.ContainsFunc(said, func(text string) bool { return strings.HasPrefix(text, about+" is ") }) {
+			l.doubts = append(l.doubts, hint)
+		}
 	}
 }
 
-// formsOf names forms of times that some documents hold and an age does not read. It reports whether there are any.
-func (l *looking) formsOf(key string, a criteria.Age, all []documents.Document) bool {
-	set, read, forms := 0, 0, map[string]int{}
-	texts, example := 0, ""
-	for _, d := range all {
-		value := d.Value(a.Field)
-		if value == nil {
-			continue
-		}
-		set++
-		if _, ok := a.At(value); ok {
-			read++
-			continue
-		}
-		if text, isText := value.(string); isText && a.As == "text" && strings.TrimSpace(text) != "" {
-			texts, example = texts+1, cmp.Or(example, text)
-		}
-		for _, as := range criteria.Forms() {
-			if _, ok := (criteria.Age{As: as}).At(value); ok {
-				forms[as]++
-			}
-		}
+// timesOf returns what some documents hold in the field of an age.
+func timesOf(found []documents.Document, field string) (values []any) {
+	for _, d := range found {
+		values = append(values, d.Value(field))
 	}
-	for _, as := range slices.Sorted(maps.Keys(forms)) {
-		form := criteria.Age{As: as}.Form()
-		switch {
-		case forms[as] > read && as == "timestamp":
-			l.say("%s: %s is %s in %d of %d: leave \"as\" out", key, a.Field, form, forms[as], set)
-		case forms[as] > read:
-			l.say("%s: %s is %s in %d of %d: write \"as\": %q", key, a.Field, form, forms[as], set, as)
-		default:
-			l.say("%s: %s is %s in %d of %d, and the rule keeps these", key, a.Field, form, forms[as], set)
-		}
-	}
-	if texts > 0 {
-		l.say("%s: %s is a text such as %.40q in %d of %d, which is no date and time of ISO 8601, and the rule keeps these", key, a.Field,
-			example, texts, set)
-	}
-	return len(forms)+texts > 0
+	return values
 }
 
 // mark says whether the mark of a warning is a field of the application's.

@@ -111,11 +111,11 @@ func (l *looking) lacks(of rule.Relation, found []documents.Document) {
 		}
 	}
 	expect(of.Key+".field", of.PlainField(), func(value any, _ documents.Document) bool { return value != nil })
-	if of.Within != nil && !l.formsOf(of.Key+".within", *of.Within, found) {
-		expect(of.Key+".within", of.Within.Field, func(value any, _ documents.Document) bool {
-			_, dated := of.Within.At(value)
-			return dated
-		})
+	if of.Within != nil {
+		if hint := of.Within.Hint(timesOf(found, of.Within.Field)); hint != "" {
+			l.say("%s.within: %s", of.Key, hint)
+		}
+		expect(of.Key+".within", of.Within.Field, func(value any, _ documents.Document) bool { return value != nil })
 	}
 	for n, w := range of.Where {
 		expect(fmt.Sprintf("%s.where[%d]", of.Key, n), w.Field,

@@ -3,6 +3,7 @@ package criteria
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -261,27 +262,59 @@ func (a Age) Young() string {
 // Unset returns why an item is kept whose field is null or missing.
 func (a Age) Unset() string { return a.Field + " is not set yet" }
 
-// Undated returns why an item is kept whose time cannot be read.
-func (a Age) Undated() string {
-	if a.Field == "" {
+// Undated returns why an item is kept whose time, a value, cannot be read.
+func (a Age) Undated(value any) string {
+	_, isTime := value.(time.Time)
+	_, isNumber := number(value)
+	switch f := a.form(); {
+	case a.Field == "":
 		return "the time when it was " + a.clock().reason + " is unknown"
+	case isTime && f.as == forms[0].as:
+		return a.Field + " is before 1971"
+	case isNumber && f.behind != nil:
+		return a.Field + " is " + f.words + ", but of no year from 2000 to 9999"
 	}
 	return a.Field + " is not " + a.Form()
 }
 
-// Hint says what to write where a value is a time in another form than the rule reads; "" if it is none.
-func (a Age) Hint(value any) string {
-	for _, f := range forms {
-		if _, is := f.read(value); !is || f.as == a.form().as {
+// Hint says in which other forms values hold times, or hold none, and what to write where most are of one form; "" if the rule
+// reads all of them.
+func (a Age) Hint(values []any) string {
+	const none = "no time that can be read"
+	set, read, other := 0, 0, map[string]int{} // by words
+	as := map[string]string{none: ""}
+	for _, value := range values {
+		if value == nil {
 			continue
 		}
-		instead := fmt.Sprintf(`write "as": %q`, f.as)
-		if f.as == forms[0].as {
-			instead = `leave "as" out`
+		set++
+		if _, ok := a.At(value); ok {
+			read++
+			continue
 		}
-		return fmt.Sprintf("age: %s is %s in some documents, which the rule keeps: if it is so in all, %s", a.Field, f.words, instead)
+		words := none
+		for _, f := range forms {
+			if _, is := f.read(value); is {
+				words = f.words
+				as[words] = f.as
+			}
+		}
+		other[words]++
 	}
-	return ""
+	all := slices.SortedFunc(maps.Keys(other), func(x, y string) int { return cmp.Or(other[y]-other[x], strings.Compare(x, y)) })
+	var parts []string
+	for _, words := range all {
+		parts = append(parts, fmt.Sprintf("%s in %d of %d", words, other[words], set))
+	}
+	switch {
+	case len(all) == 0:
+		return ""
+	case other[all[0]]*2 <= set || as[all[0]] == "":
+		return fmt.Sprintf("%s is %s, and the rule keeps these", a.Field, List(parts, "and"))
+	case as[all[0]] == forms[0].as:
+		return fmt.Sprintf(`%s is %s: leave "as" out`, a.Field, List(parts, "and"))
+	}
+	return fmt.Sprintf(`%s is %s: write "as": %q`, a.Field, List(parts, "and"), as[all[0]])
 }
 
 // Reason returns why an item is due that is of a time.
