@@ -20,25 +20,25 @@ func TestDoubts(t *testing.T) {
 		want  []string
 	}{
 		"all": {fields{"age": fields{"field": "at", "days": 30}, "unless": array{fields{"document": "users/{author}"}}}, 28, nil, []string{
-			`age[0]: at is a number of milliseconds since 1970 in 28 of 30: write "as": "milliseconds"`,
-			`age[0]: at is a date and time of ISO 8601 in 1 of 30, and the rule keeps these`,
+			`age: at is a number of milliseconds since 1970 in 28 of 30 and a date and time of ISO 8601 in 1 of 30: write "as": "milliseconds"`,
 			"unless[0]: 28 of 30 are kept because users/{author} exists: did you mean gone?",
 			`with: comments below 1 of 20 documents would stay: add {"subcollection": "comments"}, or "**" for all that is below`,
 		}},
 		"none": {fields{"age": fields{"field": "seen", "as": "seconds", "days": 30}, "unless": array{fields{"document": "users/{author}"}},
 			"with": array{fields{"subcollection": "comments"}}}, 27, nil, nil},
 		"a few of another form": {fields{"age": fields{"field": "at", "as": "milliseconds", "days": 30}, "with": all}, 27, nil, []string{
-			"age[0]: at is a date and time of ISO 8601 in 1 of 30, and the rule keeps these", "age[0]: at is a timestamp in 1 of 30, and the rule keeps these"}},
+			"age: at is a date and time of ISO 8601 in 1 of 30 and a timestamp in 1 of 30, and the rule keeps these"}},
 		"seconds that are declared as milliseconds": {fields{"age": fields{"field": "seen", "as": "milliseconds", "days": 30}, "with": all}, 27, nil,
-			[]string{`age[0]: seen is a number of seconds since 1970 in 30 of 30: write "as": "seconds"`}},
+			[]string{`age: seen is a number of seconds since 1970 in 30 of 30: write "as": "seconds"`}},
 		"a timestamp that is declared as text": {fields{"age": fields{"field": "made", "as": "text", "days": 30}, "with": all}, 27, nil,
-			[]string{`age[0]: made is a timestamp in 30 of 30: leave "as" out`}},
+			[]string{`age: made is a timestamp in 30 of 30: leave "as" out`}},
 		"texts that are no times": {fields{"age": fields{"field": "author", "as": "text", "days": 30}, "with": all}, 27, nil,
-			[]string{`age[0]: author is a text such as "u00" in 30 of 30, which is no date and time of ISO 8601, and the rule keeps these`}},
+			[]string{"age: author is no time that can be read in 30 of 30, and the rule keeps these"}},
 		"what a document says": {fields{"age": "any", "unless": array{fields{"document": "users/{author}", "where": array{fields{"field": "plan", "==": "PRO"}}}}, "with": all}, 30, nil,
 			[]string{"unless[0].where[0]: plan is missing, or of another type, in all of 20: is that its name?"}},
 		"a form of within": {fields{"age": "any", "unless": array{fields{"collection": "drafts", "field": "team", "within": fields{"field": "seen", "days": 30}}}, "with": all}, 30, nil,
-			[]string{`unless[0].within: seen is a number of seconds since 1970 in 20 of 20: write "as": "seconds"`}},
+			[]string{`unless[0].within: seen is a number of seconds since 1970 in 20 of 20: write "as": "seconds"`,
+				"unless[0]: none of the 10 values of drafts.team looked at refers to a document of drafts: is it the right field?"}},
 		"a mark of the application's": {fields{"age": fields{"field": "seen", "as": "seconds", "days": 30}, "with": array{fields{"subcollection": "comments"}},
 			"warn": fields{"days": 7, "field": "author"}}, 27, nil, []string{"warn.field: 30 of 30 have author already: unless this rule wrote it, give the mark a field of its own"}},
 		"fields of what goes along": {fields{"age": "any", "with": array{fields{"subcollection": "comments", "with": array{fields{"document": "users/{of}"}}}}}, 5, nil, []string{

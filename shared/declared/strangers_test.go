@@ -133,7 +133,7 @@ var strangers = map[string]stranger{
 	"gone, a number of nobody":          {gone: array{fields{"document": "users/{by}"}}, data: map[string]any{"due": fields{"by": int64(7)}, "users/8": fields{}}},
 	"unless, within, a text for a time": {unless: array{fields{"collection": "notes", "field": "of", "within": fields{"field": "at", "months": 1}}}, data: map[string]any{"notes/1": fields{"of": "due", "at": "2020-01-01"}}, kept: true, said: "refers to it exists whose at is not a timestamp"},
 	"unless, within, a null": {unless: array{fields{"subcollection": "notes", "within": fields{"field": "at", "months": 1}}},
-		data: map[string]any{"drafts/due/notes/1": fields{"at": nil}, "drafts/young/notes/1": fields{"at": now}}, kept: true, said: "exists whose at is not a timestamp"},
+		data: map[string]any{"drafts/due/notes/1": fields{"at": nil}, "drafts/young/notes/1": fields{"at": now}}, kept: true, said: "exists whose at is null"},
 	"unless, within, both": {unless: array{fields{"subcollection": "notes", "within": fields{"field": "at", "as": "seconds", "months": 1}}},
 		data: map[string]any{"drafts/due/notes/1": fields{"at": now.Unix()}, "drafts/due/notes/2": fields{"at": "2020"}}, kept: true, said: "exists whose at is within 1 month"},
 

@@ -277,8 +277,8 @@ func (a Age) Undated(value any) string {
 	return a.Field + " is not " + a.Form()
 }
 
-// Hint says in which other forms values hold times, or hold none, and what to write where most are of one form; "" if the rule
-// reads all of them.
+// Hint says in which other forms values hold times, or that most hold none, and what to write where most are of one form; "" if the
+// rule reads the others.
 func (a Age) Hint(values []any) string {
 	const none = "no time that can be read"
 	set, read, other := 0, 0, map[string]int{} // by words
@@ -307,7 +307,7 @@ func (a Age) Hint(values []any) string {
 		parts = append(parts, fmt.Sprintf("%s in %d of %d", words, other[words], set))
 	}
 	switch {
-	case len(all) == 0:
+	case len(all) == 0, len(all) == 1 && all[0] == none && 2*other[none] <= set: // a run names these
 		return ""
 	case other[all[0]]*2 <= set || as[all[0]] == "":
 		return fmt.Sprintf("%s is %s, and the rule keeps these", a.Field, List(parts, "and"))
