@@ -75,7 +75,7 @@ func expect(t *testing.T, s subject) *expected {
 			t.Error(line)
 		}
 	}
-	if !w.recover(t, maxRuns) {
+	if !w.recover(t) {
 		t.Errorf("after %d undisturbed runs something is still left to do", maxRuns)
 	}
 	if want.end = w.named(t); t.Failed() {
@@ -118,11 +118,11 @@ func neutral(value any, bucket string) any {
 	}
 }
 
-// notEnded runs the job until nothing is left to do, at most so many times, and returns what is not as after undisturbed runs.
-func (w *world) notEnded(t *testing.T, want *expected, runs int) (lines []string) {
+// notEnded runs the job until nothing is left to do, at most [maxRuns] times, and returns what is not as after undisturbed runs.
+func (w *world) notEnded(t *testing.T, want *expected) (lines []string) {
 	t.Helper()
-	if !w.recover(t, runs) {
-		lines = append(lines, fmt.Sprintf("after %d runs something is still left to do", runs))
+	if !w.recover(t) {
+		lines = append(lines, fmt.Sprintf("after %d runs something is still left to do", maxRuns))
 	}
 	return slices.Concat(lines, w.notAs(t, "at the end", want.end), w.unfinished(t))
 }
@@ -310,7 +310,7 @@ func (tr *previewed) checkLogged(run string, before map[string]any, done map[str
 	}
 	changed := enginetest.Changes(before, tr.w.named(tr.T))
 	for _, name := range slices.Sorted(maps.Keys(changed)) {
-		if !strings.HasPrefix(name, "task ") && !(saved[name] && told[name]) {
+		if !strings.HasPrefix(name, "task ") && (!saved[name] || !told[name]) {
 			tr.Errorf("the run changed %s: its undo log says so: %t, its log: %t", name, saved[name], told[name])
 		}
 	}
@@ -454,7 +454,7 @@ func checkContended(t *testing.T, s subject, _ *expected) (lines []string) {
 	if !wrote.Load() {
 		return nil // it commits nothing of the application's
 	}
-	if !w.recover(t, maxRuns) {
+	if !w.recover(t) {
 		lines = append(lines, fmt.Sprintf("after %d undisturbed runs something is still left to do", maxRuns))
 	}
 	return append(lines, w.differences(t, want)...)
@@ -468,7 +468,7 @@ func withstands(t *testing.T, s subject, want *expected, between grpc.UnaryClien
 	if diff := cmp.Diff(want.report.Actions, rep.Actions); rep.Status != report.Completed || diff != "" {
 		lines = append(lines, fmt.Sprintf("%s, failures %v, actions (-undisturbed +disturbed):\n%s", rep.Status, rep.Failures, diff))
 	}
-	return append(lines, w.notEnded(t, want, maxRuns)...)
+	return append(lines, w.notEnded(t, want)...)
 }
 
 // kindOf returns how a request writes to which collections; empty if it writes nothing.
@@ -515,7 +515,7 @@ func checkTime(t *testing.T, s subject, want *expected) (lines []string) {
 			break
 		}
 	}
-	return append(w.notAs(t, "when a run completes", want.first), w.notEnded(t, want, maxRuns)...)
+	return append(w.notAs(t, "when a run completes", want.first), w.notEnded(t, want)...)
 }
 
 func checkUndo(t *testing.T, s subject, want *expected) []string {

@@ -11,7 +11,7 @@ func tryFault(t *testing.T, s subject, want *expected, p point) (lines []string,
 		t.Log("the run made fewer calls than the undisturbed one: the fault did not happen")
 		return nil, false
 	}
-	if lines = w.notEnded(t, want, maxRuns); len(lines) > 0 {
+	if lines = w.notEnded(t, want); len(lines) > 0 {
 		steps.tell(t)
 	}
 	return lines, true

@@ -71,7 +71,7 @@ func tryRace(t *testing.T, s subject, _ *expected, p point) (lines []string, tri
 			t.Errorf("%s, before call %d: %v", name, at, err)
 		}
 	}
-	if !w.recover(t, maxRuns) {
+	if !w.recover(t) {
 		lines = append(lines, fmt.Sprintf("after %d undisturbed runs something is still left to do", maxRuns))
 	}
 	all := slices.Concat(lines, w.differences(t, want))

@@ -153,7 +153,7 @@ func (w *world) takenBack(t *testing.T, want *expected, before map[string]any, s
 		lines = append(lines, w.notKept(t, before, outcomes)...)
 	}
 	w.resume(t)
-	return append(lines, w.notEnded(t, want, maxRuns)...)
+	return append(lines, w.notEnded(t, want)...)
 }
 
 // stepsOf counts what an undo did, or would do.
@@ -236,7 +236,7 @@ func tryUndone(t *testing.T, s subject, want *expected, p point) (lines []string
 		return nil, false
 	}
 	if p.at%2 == 0 {
-		lines = w.notEnded(t, want, maxRuns)
+		lines = w.notEnded(t, want)
 	}
 	undo := Undisturbed()
 	if lines = append(lines, w.takenBack(t, want, before, undo, false)...); len(lines) > 0 {

@@ -268,11 +268,11 @@ func (w *world) deliver(t *testing.T, steps *Steps) {
 // maxRuns is how many undisturbed runs may follow a disturbed one until nothing is left to do.
 const maxRuns = 4
 
-// recover runs the job undisturbed until nothing is left to do, and returns false if something is after so many runs. The clock is
+// recover runs the job undisturbed until nothing is left to do, and returns false if something is after [maxRuns] runs. The clock is
 // set so that leases of dead runs have expired.
-func (w *world) recover(t *testing.T, runs int) bool {
+func (w *world) recover(t *testing.T) bool {
 	t.Helper()
-	for range runs {
+	for range maxRuns {
 		w.expireLease()
 		rep := w.run(t, Undisturbed())
 		planned := 0

@@ -129,7 +129,8 @@ func (o Objects) anywhere(value any, c config.Config) (names []string, kept stri
 }
 
 // Mentioned returns the spellings of all objects that a document may mean, wherever in the bucket, or why one of its values means
-// none that anybody could tell. What is null, empty or missing means nothing, nor does [objects.IsPicture]. here says whether one lies in the folder.
+// none that anybody could tell. What is null, empty or missing means nothing, nor does [objects.IsPicture]. here says whether
+// one lies in the folder.
 func (o Objects) Mentioned(d documents.Document, c config.Config) (spellings []string, here bool, odd string) {
 	for _, value := range valuesAt(d.Data, strings.Split(o.Field, ".")) {
 		text, isText := value.(string)

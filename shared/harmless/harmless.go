@@ -11,8 +11,8 @@ import (
 	"unicode/utf16"
 )
 
-// Text returns a text of one line in which no character is a command to a terminal, turns others around, or is invisible: they are
-// escaped, as in \u202e.
+// Text returns a text of one line in which no character is a command to a terminal, turns others around, or is invisible: they
+// are escaped, as in \u202e.
 func Text(s string) string {
 	var b strings.Builder
 	for _, r := range s {

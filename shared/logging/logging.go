@@ -30,8 +30,8 @@ type Stderr struct{}
 // Write implements io.Writer.
 func (Stderr) Write(p []byte) (int, error) { return os.Stderr.Write(p) }
 
-// New returns a logger that writes to w. What names and texts of users do in a message is undone ([harmless.Text]). It cuts a message
-// after [MaxMessage] characters; then the field text has all of it.
+// New returns a logger that writes to w. What names and texts of users do in a message is undone ([harmless.Text]). It cuts a
+// message after [MaxMessage] characters; then the field text has all of it.
 func New(w io.Writer) *slog.Logger {
 	return slog.New(fit{slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: rename})})
 }

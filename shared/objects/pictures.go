@@ -6,11 +6,12 @@ import (
 )
 
 // pictures are addresses under which those that people sign in with at Firebase Authentication serve pictures of profiles, as
-// photoURL of an account has them (https://firebase.google.com/docs/auth/web/manage-users#get_a_users_provider-specific_profile_information).
-// None of them serves an object of a bucket. That is why other paths of Google's hosts are not among them: App Engine's image
-// service serves objects there. A host that begins with a dot stands for all below it.
+// photoURL of an account has them
+// (https://firebase.google.com/docs/auth/web/manage-users#get_a_users_provider-specific_profile_information). None of them
+// serves an object of a bucket. That is why other paths of Google's hosts are not among them: App Engine's image service serves
+// objects there. A host that begins with a dot stands for all below it.
 var pictures = []struct{ host, path string }{
-	{"lh3.googleusercontent.com", "/a/"}, // Google, https://developers.google.com/identity/openid-connect/reference
+	{"lh3.googleusercontent.com", "/a/"}, // Google
 	{"lh3.googleusercontent.com", "/a-/"},
 	{"lh4.googleusercontent.com", "/a/"},
 	{"lh4.googleusercontent.com", "/a-/"},
@@ -18,19 +19,19 @@ var pictures = []struct{ host, path string }{
 	{"lh5.googleusercontent.com", "/a-/"},
 	{"lh6.googleusercontent.com", "/a/"},
 	{"lh6.googleusercontent.com", "/a-/"},
-	{"graph.facebook.com", "/"}, // Facebook, https://developers.facebook.com/docs/graph-api/reference/user/picture
+	{"graph.facebook.com", "/"}, // Facebook
 	{"platform-lookaside.fbsbx.com", "/platform/profilepic/"},
 	{".fbcdn.net", "/"},
-	{"pbs.twimg.com", "/profile_images/"}, // X, https://docs.x.com/x-api/fundamentals/data-dictionary
+	{"pbs.twimg.com", "/profile_images/"}, // X
 	{"abs.twimg.com", "/sticky/default_profile_images/"},
-	{"avatars.githubusercontent.com", "/u/"}, // GitHub, https://docs.github.com/rest/users/users
-	{"secure.gravatar.com", "/avatar/"},      // which many applications have for those that sign in with e-mail, https://docs.gravatar.com
+	{"avatars.githubusercontent.com", "/u/"}, // GitHub
+	{"secure.gravatar.com", "/avatar/"},      // of those who sign in by e-mail, in many applications
 	{"www.gravatar.com", "/avatar/"},
 	{"gravatar.com", "/avatar/"},
 }
 
-// IsPicture reports whether a text is the URL of a picture that one of those serves with whom people sign in, and nothing else: it
-// names no object of any bucket.
+// IsPicture reports whether a text is the URL of a picture that one of those serves with whom people sign in, and nothing else:
+// it names no object of any bucket.
 func IsPicture(text string) bool {
 	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)

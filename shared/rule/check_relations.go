@@ -155,8 +155,8 @@ func (c *checker) naming(key, role string, r *Relation) {
 	if role != withRole {
 		ofFiles := func(w Relation) bool { return w.Objects != "" && w.Field != "" }
 		c.Expect(role != unlessRole || !ofURLs.MatchString(r.Field) || !slices.ContainsFunc(c.rule.With, ofFiles), key+".field",
-			"a URL refers to a file, and unless looks for what refers to the document: to keep files that others use, leave objects out of "+
-				"with, and write a rule about the files, with every such collection and field in gone")
+			"a URL refers to a file, and unless looks for what refers to the document: to keep files that others use, leave objects out "+
+				"of with, and write a rule about the files, with every such collection and field in gone")
 		return
 	}
 	c.Expect(r.Collection == "" || r.Collection != c.rule.Source() || r.Remove, key+".collection",

@@ -41,8 +41,8 @@ type looking struct {
 // collections and of fields that are not there, values that nobody has, also of what it keeps, ages of another form, a mark
 // that is the application's field, conditions and exceptions that keep nearly everything, relations that find nothing, documents
 // elsewhere that refer to what the rule deletes, and collections below a document that would stay, unless a plan that deletes
-// something has said these. planned are the paths, names or uids of that plan, and said its warnings, which are left out. What could not
-// be looked at is said, too.
+// something has said these. planned are the paths, names or uids of that plan, and said its warnings, which are left out. What
+// could not be looked at is said, too.
 func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned []string, said ...string) []string {
 	l := &looking{Rule: of, Reader: r, along: map[string][]documents.Document{}, due: planned, meter: usage.FromContext(ctx)}
 	ctx = usage.NewContext(ctx, l.meter)

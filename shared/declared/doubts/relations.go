@@ -13,8 +13,8 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// How many documents are looked at: of the rule's, for a path that they fill, of those that a relation finds, and of these for all
-// relations together, but fewest for each.
+// How many documents are looked at: of the rule's, for a path that they fill, of those that a relation finds, and of these for
+// all relations together, but fewest for each.
 const (
 	excepted = 30
 	related  = 20
@@ -280,8 +280,8 @@ func (l *looking) unmet(ctx context.Context, of rule.Relation, fields []string) 
 	return len(found) >= telling && !l.holding(ctx, l.Collection, fields[0], names)
 }
 
-// holding reports whether a document of a collection holds one of some values in a field, or in its list. It may be true if nobody
-// knows.
+// holding reports whether a document of a collection holds one of some values in a field, or in its list. It may be true if
+// nobody knows.
 func (l *looking) holding(ctx context.Context, collection, field string, values []any) bool {
 	f := documents.Filter{Field: field, Op: "in", Value: values[:min(len(values), criteria.MaxAlternatives)]}
 	if plain, isList := strings.CutSuffix(field, "[]"); isList {

@@ -78,9 +78,9 @@ func numbers(as, words string, perSecond float64) form {
 // description the third.
 var offsets = []string{"Z07:00", "Z0700", " Z0700"}
 
-// readText reads a date or a time of ISO 8601, also with a blank in place of the T, as Dart's toString and Python's str write it. A
-// date lasts until its end, and what names no offset is of the zone that is farthest behind UTC: so nothing counts as older than it
-// may be.
+// readText reads a date or a time of ISO 8601, also with a blank in place of the T, as Dart's toString and Python's str write
+// it. A date lasts until its end, and what names no offset is of the zone that is farthest behind UTC: so nothing counts as
+// older than it may be.
 func readText(value any) (at time.Time, ok bool) {
 	text, _ := value.(string)
 	if len(text) > len(time.DateOnly) && text[len(time.DateOnly)] == ' ' {
@@ -277,8 +277,8 @@ func (a Age) Undated(value any) string {
 	return a.Field + " is not " + a.Form()
 }
 
-// Hint says in which other forms values hold times, or that most hold none, and what to write where most are of one form; "" if the
-// rule reads the others.
+// Hint says in which other forms values hold times, or that most hold none, and what to write where most are of one form; "" if
+// the rule reads the others.
 func (a Age) Hint(values []any) string {
 	const none = "no time that can be read"
 	set, read, other := 0, 0, map[string]int{} // by words
