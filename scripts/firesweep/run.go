@@ -196,20 +196,11 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch 
 	}
 	if err == nil {
 		o := engine.Options{Force: f.force, Approved: f.approved[job.Name], By: byHand + who(), Watch: watch}
-		again := func() bool { // of what was agreed to, this is left
-			return err == nil && o.Approved != nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped &&
-				r.Report.Done() > 0
-		}
-		for begun := false; !begun || again(); begun = true {
-			if begun {
-				tell(ran{Job: job.Name, Report: r.Report, more: true})
+		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
+			if r.Report = rep; more {
+				tell(ran{Job: job.Name, Report: rep, more: true})
 			}
-			err = function.Run(ctx, o, func(rep *report.Report, more bool) {
-				if r.Report = rep; more {
-					tell(ran{Job: job.Name, Report: rep, more: true})
-				}
-			})
-		}
+		})
 	}
 	if err == nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped {
 		err = errors.New("it ended before all was done: run it again")
