@@ -31,6 +31,7 @@ import (
 	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/quota"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -159,7 +160,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitFine
 	}
-	text := plain(err.Error())
+	text := harmless.Text(err.Error())
 	switch {
 	case ctx.Err() != nil:
 		interrupted := "firesweep: interrupted"

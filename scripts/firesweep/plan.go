@@ -184,9 +184,7 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.Options
 		p.Held = r.Held
 	}
 	p.Doubts = a.doubts(ctx, job, p.Report)
-	p.Warnings = slices.DeleteFunc(log, func(text string) bool { // what the report has, too
-		return p.Report != nil && slices.Contains(p.Report.Warnings, strings.TrimPrefix(text, job.Name+": "))
-	})
+	p.Warnings = log.said
 	return p
 }
 
@@ -225,20 +223,26 @@ func (p *printer) planned(planned planned, all bool, remedy string) {
 	p.more(len(planned.Warnings)-len(said), "warning")
 }
 
-// warnings is the log of a plan, of which it keeps what warns of a single thing: sums, and what failed, are in the report.
-type warnings []string
+// warnings is the log of a plan or a run, of which it keeps what warns of a single thing, or only of what stayed though the document
+// that led there is deleted: sums, and what failed, are in the report.
+type warnings struct {
+	said   []string
+	stayed bool
+}
 
 // Write implements io.Writer. Each call is one line, as slog writes them, one after the other.
 func (w *warnings) Write(line []byte) (int, error) {
 	var one struct {
 		Severity, Message string
-		Kept              int             // of things for one reason
-		Targets           []string        // which these are
-		Report            json.RawMessage // of the summary
+		Target            string   // one thing
+		Targets           []string // several that are kept for one reason
+		Document          string   // which is deleted, and from which something stayed
 	}
-	if err := json.Unmarshal(line, &one); err == nil && one.Severity == "WARNING" && (one.Kept == 0 || len(one.Targets) > 0) &&
-		one.Report == nil {
-		*w = append(*w, strings.TrimSpace(one.Message))
+	err := json.Unmarshal(line, &one)
+	if isSingle := one.Target != "" || len(one.Targets) > 0; err == nil && one.Severity == "WARNING" && isSingle {
+		if !w.stayed || one.Document != "" {
+			w.said = append(w.said, one.Message)
+		}
 	}
 	return len(line), nil
 }

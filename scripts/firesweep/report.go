@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // wentWrong reports whether a run of this status needs somebody to look at it.
@@ -29,7 +30,7 @@ func statusStyle(s report.Status) string {
 
 // title prints how a run or a plan ended.
 func (p *printer) title(r *report.Report) {
-	p.Line(p.Style(bold, plain(r.Job)) + ": " + p.Style(statusStyle(r.Status), plain(statusWords(r))))
+	p.Line(p.Style(bold, harmless.Text(r.Job)) + ": " + p.Style(statusStyle(r.Status), harmless.Text(statusWords(r))))
 }
 
 // head prints which run or plan a report is of, how it ended, and what it is about.
@@ -79,7 +80,7 @@ func (p *printer) plan(r *report.Report, all bool) {
 		p.Line("")
 		p.Say(bold, 2, 2, "%s: %d%s", kind, n, prefixed(", because ", same))
 		for _, item := range shown {
-			p.Line("    " + plain(item.Target))
+			p.Line("    " + harmless.Text(item.Target))
 			note := with(item)
 			if item.Reason != same {
 				note = item.Reason + prefixed("; ", note)

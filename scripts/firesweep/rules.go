@@ -17,6 +17,7 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/version"
 )
@@ -154,7 +155,7 @@ func (a *application) declares() error {
 func (a *app) wrongList(err error) error {
 	lines := strings.Split(err.Error(), "\n")
 	for _, line := range lines {
-		fmt.Fprintf(a.errs, "firesweep: %s\n", plain(line))
+		fmt.Fprintf(a.errs, "firesweep: %s\n", harmless.Text(line))
 	}
 	fmt.Fprintf(a.errs, "%s; see %s\n", plural(len(lines), "problem"), rulesPage)
 	return saidError(exitWrongUse)

@@ -58,7 +58,7 @@ type ran struct {
 	Error  string         `json:"error,omitempty"` // why there is no report, or why something is left
 	more   bool           // the next run begins at once
 	limit  int            // how many items the rule lets a run do; 0: all
-	log    warnings       // of single things, such as a document that names no file of the bucket
+	log    warnings       // of what stayed, such as a file of another bucket
 }
 
 func (r ran) well() bool {
@@ -189,27 +189,18 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 
 // runOne runs a job, run after run until nothing is left, and tells of each. The error is in the last one's result, too.
 func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch engine.Watch, tell func(ran)) error {
-	r := ran{Job: job.Name}
+	r := ran{Job: job.Name, log: warnings{stayed: true}}
 	function, err := a.function(job, &r.log)
 	if job.Rule != nil {
 		r.limit = job.Limit
 	}
 	if err == nil {
 		o := engine.Options{Force: f.force, Approved: f.approved[job.Name], By: byHand + who(), Watch: watch}
-		again := func() bool { // of what was agreed to, this is left
-			return err == nil && o.Approved != nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped &&
-				r.Report.Done() > 0
-		}
-		for begun := false; !begun || again(); begun = true {
-			if begun {
-				tell(ran{Job: job.Name, Report: r.Report, more: true})
+		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
+			if r.Report = rep; more {
+				tell(ran{Job: job.Name, Report: rep, more: true})
 			}
-			err = function.Run(ctx, o, func(rep *report.Report, more bool) {
-				if r.Report = rep; more {
-					tell(ran{Job: job.Name, Report: rep, more: true})
-				}
-			})
-		}
+		})
 	}
 	if err == nil && ctx.Err() == nil && r.Report.Status == report.Partial && !r.Report.Stopped {
 		err = errors.New("it ended before all was done: run it again")
@@ -242,16 +233,11 @@ func (p *printer) ran(plan planned, r ran) {
 		known := func(warning string) bool { return slices.Contains(planned.Warnings, warning) }
 		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), known)
 		p.kept(&more)
-		var said []string
-		for _, warning := range r.log {
-			if strings.Contains(warning, ": deleted, but not ") { // the report has the others, and counts these
-				said = append(said, warning)
-			}
-		}
-		for _, warning := range said[:min(len(said), fewWarnings)] {
+		said := r.log.said[:min(len(r.log.said), fewWarnings)]
+		for _, warning := range said {
 			p.Say(yellow, 2, 2, "%s", warning)
 		}
-		if more := len(said) - fewWarnings; more > 0 {
+		if more := len(r.log.said) - len(said); more > 0 {
 			p.Say("", 2, 2, "and %s more", plural(more, "warning"))
 		}
 		p.failures(rep, planned.Failures...)

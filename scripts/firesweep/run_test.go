@@ -260,3 +260,20 @@ func TestRunRefuses(t *testing.T) {
 	wantParts(t, out, "DRY_RUN is true, so nothing runs: unset it")
 	want(t, "the project", before, o.everything(t))
 }
+
+// TestRunSaysWhatStayed: a document is deleted, and a file to which it seems to refer is of another bucket.
+func TestRunSaysWhatStayed(t *testing.T) {
+	o := newOperator(t)
+	o.inApp(t, map[string]string{"firesweep.json": `{"rules":[{"name":"cleanupPosts","schedule":"0 3 * * *","collection":"posts",
+		"age":{"field":"at","days":1},"maxDuePercent":100,"with":[{"objects":"pics/**","field":"pic"}]}]}`})
+	o.Put(t, "pics/a.png", nil, nil)
+	for id, pic := range map[string]string{"a": "pics/a.png", "b": "gs://elsewhere/pics/b.png"} {
+		o.Set(t, "posts/"+id, map[string]any{"at": o.now.AddDate(0, 0, -9), "pic": pic})
+	}
+	out := oneLine(o.well(t, "run", "--yes", "--confirm", o.ID))
+	wantParts(t, out, "posts/b: deleted, but not its object: pic holds a URL of another bucket")
+	if strings.Contains(out, "posts/a: ") {
+		t.Errorf("of posts/a nothing stayed: %s", out)
+	}
+	want(t, "left", 0, len(o.Documents(t, "posts"))+len(o.Objects(t)))
+}

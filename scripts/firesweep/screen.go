@@ -22,12 +22,6 @@ const (
 	leastWidth   = 40 // of a narrower screen, too
 )
 
-// plain returns a text of one line, in which nothing is a command to a terminal or invisible. Names and reasons hold what users
-// wrote.
-func plain(s string) string {
-	return harmless.Text(strings.NewReplacer("\n", " ", "\t", " ").Replace(s))
-}
-
 // wrap divides a text into lines of at most so many characters between its words.
 func wrap(s string, most int) (lines []string) {
 	line, used := "", 0
@@ -80,7 +74,7 @@ func (p *printer) Line(s string) { fmt.Fprintln(p.to, s) }
 
 // Say writes a text in a style, in as many lines as it takes. The first is indented by indent, the others by hang more.
 func (p *printer) Say(style string, indent, hang int, format string, args ...any) {
-	text := plain(fmt.Sprintf(format, args...))
+	text := harmless.Text(fmt.Sprintf(format, args...))
 	for i, line := range wrap(text, max(p.width-indent-hang, leastWidth/2)) {
 		if i == 1 {
 			indent += hang
@@ -95,7 +89,7 @@ func (p *printer) Command(format string, args ...any) {
 	if p.npx && strings.HasPrefix(command, "firesweep ") {
 		command = "npx " + command
 	}
-	p.Line("    " + plain(command))
+	p.Line("    " + harmless.Text(command))
 }
 
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9_./:=+@,-]`)
@@ -126,7 +120,7 @@ func (p *printer) Table(rows []tableRow, columns ...string) {
 	for _, r := range rows {
 		cells := make([]string, len(r.Cells))
 		for i, cell := range r.Cells {
-			cells[i] = plain(cell)
+			cells[i] = harmless.Text(cell)
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}

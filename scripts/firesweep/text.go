@@ -168,7 +168,7 @@ func (a *app) progress(ctx context.Context, now func() string) (stop func()) {
 	var said sync.WaitGroup
 	said.Go(func() {
 		for a.sleep(ctx, progressEvery) == nil {
-			fmt.Fprintf(a.errs, "%s (%s so far)\n", plain(now()), short(a.clock().Sub(begun).Round(time.Second)))
+			fmt.Fprintf(a.errs, "%s (%s so far)\n", harmless.Text(now()), short(a.clock().Sub(begun).Round(time.Second)))
 		}
 	})
 	return func() {

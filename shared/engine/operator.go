@@ -21,7 +21,7 @@ import (
 // Options say how [Function.Plan] plans and [Function.Run] runs, in the process and with the credentials of whoever calls them.
 type Options struct {
 	Force    bool             // no safety limit on numbers and shares holds
-	Approved *report.Approval // the plan to which the run is restricted; nil: to none. No other run follows such a one
+	Approved *report.Approval // the plan to which the runs are restricted; nil: to none
 	Watch    Watch            // is given each run; nil: nobody waits
 	// Of a plan: its now, past or future, zero is the clock's; and whether it is to be approved, so that [report.Planned] has
 	// versions. What has none yet takes a read.
@@ -88,8 +88,8 @@ func after[T any](hook, wrap func(T) T) func(T) T {
 var ErrNeedsTasks = errors.New("it hands work to its worker through Cloud Tasks, so it only runs deployed")
 
 // Run runs the job, run after run until nothing is left. It calls ended with the report of each, and with whether another one
-// follows: none does after a run that was stopped or canceled, is restricted to a plan, or got nowhere. All is as deployed: lease,
-// limits, undo log and saved report. If ctx is canceled the run ends in order, partial. The error is [ErrNeedsTasks], a
+// follows: none does after a run that was stopped or canceled, or got nowhere. All is as deployed: lease, limits, undo log and saved
+// report. If ctx is canceled the run ends in order, partial. The error is [ErrNeedsTasks], a
 // [*config.Error], or says why a client cannot be opened or that the engine panicked; whatever goes wrong later is in the report.
 func (f *Function) Run(ctx context.Context, o Options, ended func(rep *report.Report, more bool)) (err error) {
 	if slices.Contains(f.Uses, config.Tasks) || f.Job.Task != nil {
@@ -143,10 +143,9 @@ func (f *Function) operated(c *clients, cfg config.Config, wall, now time.Time, 
 	return r
 }
 
-// mayBeFollowed reports whether another run should do at once what the run had no time for: not if that was restricted to a plan, or
-// got nowhere.
+// mayBeFollowed reports whether another run should do at once what the run had no time for: not if that got nowhere.
 func (r *run) mayBeFollowed() bool {
 	gotOn := r.checkpoint != r.state.Begins() || r.Report.Done() > 0
 	ended := r.Report.Status == report.Partial || r.Report.Status == report.Failed
-	return r.unfinished && r.released && ended && gotOn && !r.Report.Stopped && !r.canceled() && r.decider.Approved == nil
+	return r.unfinished && r.released && ended && gotOn && !r.Report.Stopped && !r.canceled()
 }

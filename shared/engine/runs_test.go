@@ -138,12 +138,27 @@ func TestRunAfterRunHere(t *testing.T) {
 	enginetest.Want(t, "undo logs", 3, len(enginetest.LoggedRuns(t, s.Firestore(t))))
 }
 
-// TestNoRunFollowsHere: after one that was canceled, was stopped, got nowhere, was aborted, is restricted to a plan, or lost its lease.
+// TestRunAfterRunOfAPlan: runs that are restricted to a plan follow each other until all of it is done, and nothing else is.
+func TestRunAfterRunOfAPlan(t *testing.T) {
+	t.Parallel()
+	s := newSlow(t, 5)
+	approved := approvalOf(t, s.Function)
+	for _, items := range approved.Items {
+		delete(items, "things/t003")
+	}
+	all := s.here(t.Context(), t, engine.Options{Approved: approved}, ignore)
+	enginetest.Want(t, "the last run", report.Completed, all[len(all)-1].Status)
+	if len(all) < 2 {
+		t.Errorf("%d runs did all, want several", len(all))
+	}
+	enginetest.Want(t, "left", []string{"t003"}, left(t, s.Function))
+}
+
+// TestNoRunFollowsHere: after one that was canceled, was stopped, got nowhere, was aborted, or lost its lease.
 func TestNoRunFollowsHere(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		disturb func(t *testing.T, s *slow, cancel func()) // while it applies
-		plan    bool
 		limit   string
 		want    report.Status
 		left    int
@@ -161,18 +176,12 @@ func TestNoRunFollowsHere(t *testing.T) {
 			t.Helper()
 			s.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-other", s.Clock().Add(time.Minute)))
 		}, want: report.Partial, left: 5},
-		"aborted":              {limit: "1", want: report.Aborted, left: 5},
-		"restricted to a plan": {plan: true, want: report.Partial, left: 3},
+		"aborted": {limit: "1", want: report.Aborted, left: 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSlow(t, 5)
 			s.Hooks.DeafToStop = false
-			var o engine.Options
-			if tt.plan {
-				a := approvalOf(t, s.Function)
-				o.Approved = a
-			}
 			if tt.limit != "" {
 				s.Env["MAX_ACTIONS"] = tt.limit
 			}
@@ -183,7 +192,7 @@ func TestNoRunFollowsHere(t *testing.T) {
 					tt.disturb(t, s, cancel)
 				}
 			}
-			all := s.here(ctx, t, o, ignore)
+			all := s.here(ctx, t, engine.Options{}, ignore)
 			if len(all) != 1 || all[0].Status != tt.want {
 				t.Errorf("%d runs, the first %s", len(all), all[0].Status)
 			}
