@@ -53,6 +53,7 @@ func (w *world) restorer(t *testing.T, hooks backends.Hooks) restore.Project {
 	ahead := w.clock
 	clock := func() time.Time { return time.Now().Add(ahead) }
 	p := enginetest.OpenRestorer(t, hooks, func(name string) string { return w.Environment[name] }, clock, uses...)
+	p.AtOnce = 1 // so that each undo makes its calls in the same order
 	p.Jobs = map[string]cleanup.Job{w.job.Name: w.job}
 	if w.worker != nil {
 		p.Jobs[w.worker.Name] = *w.worker

@@ -43,7 +43,7 @@ func (i *item) parts() (all [][]undo.Change) {
 // documents takes back changes of the documents of items.
 func (u *undoing) documents(ctx context.Context, items []*item) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(atOnce)
+	g.SetLimit(cmp.Or(u.AtOnce, atOnce))
 	for _, it := range items {
 		g.Go(func() error { return u.documentsOf(ctx, it) })
 	}

@@ -38,6 +38,7 @@ type Project struct {
 	Accounts  *accounts.Importer     // nil: accounts are left
 	Clock     func() time.Time       // the operator's, for records and for how long something took: leases go by Firestore's
 	Jobs      map[string]cleanup.Job // by name: what their runs can have done
+	AtOnce    int                    // how many items come back side by side; 0: as many as are fast, in no order
 }
 
 // Options say what to take back.
