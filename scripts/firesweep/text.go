@@ -12,6 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/harmless"
@@ -180,16 +183,16 @@ func (a *app) progress(ctx context.Context, now func() string) (stop func()) {
 // doing is work of which only what it is can be said.
 func doing(text string) func() string { return func() string { return text } }
 
-// counts says how far the plan or run is that the engine does, such as ": 1200 of about 14000 looked at, 31 due".
+// counts says how far the plan or run is that the engine does, such as ": 1,200 of about 14,000 looked at, 31 due".
 func counts(p report.Progress) string {
-	of, done := "", ""
+	english, of, done := message.NewPrinter(language.English), "", ""
 	if p.About > 0 && p.Looked <= p.About {
-		of = fmt.Sprintf(" of about %d", p.About)
+		of = english.Sprintf(" of about %d", p.About)
 	}
 	if p.Done > 0 {
-		done = fmt.Sprintf(", %d done", p.Done)
+		done = english.Sprintf(", %d done", p.Done)
 	}
-	return fmt.Sprintf(": %d%s looked at, %d due%s", p.Looked, of, p.Due, done)
+	return english.Sprintf(": %d%s looked at, %d due%s", p.Looked, of, p.Due, done)
 }
 
 // far is how far work is, which sets it while it is said.
