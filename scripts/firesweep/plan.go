@@ -223,8 +223,8 @@ func (p *printer) planned(planned planned, all bool, remedy string) {
 	p.more(len(planned.Warnings)-len(said), "warning")
 }
 
-// warnings is the log of a plan or a run, of which it keeps what warns of a single thing, or only of what stayed though the document
-// that led there is deleted: sums, and what failed, are in the report.
+// warnings is the log of a plan or a run, of which it keeps what warns of a single thing, or only of what stayed though the
+// document that led there is deleted: sums, and what failed, are in the report.
 type warnings struct {
 	said   []string
 	stayed bool
