@@ -418,7 +418,8 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 			found, failed := src.Objects(ctx, []string{name})
 			maps.Copy(there[n], found)
 			err = cmp.Or(err, failed)
-			return len(found) > 0
+			_, exists := found[name] // a service may answer with another object, whose name is alike
+			return exists
 		})
 		if files[n].names = names; !ok {
 			files[n].kept = a.Field + " may refer to more files than anybody can tell"
