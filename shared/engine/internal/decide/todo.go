@@ -68,46 +68,27 @@ func followUpsOf(s runlog.Step) (all []cleanup.FollowUp) {
 	return all
 }
 
-// keptRestored is why a follow-up is left out.
-const keptRestored = "its document was restored since"
-
-// KeepRestored counts and names what follows from a document that is back, and is left out.
-func (d *Decider) KeepRestored(ctx context.Context, i *Item) {
-	reason := keptRestored
-	if i.Then.Object != (cleanup.ObjectDeletion{}) {
-		reason = keptFileRestored
-	}
-	d.KeepNamed(ctx, d.TargetOf(*i.Then), reason)
-}
-
-// StillAbsent looks up the documents that led to some items, and returns those whose document does not exist. It counts and names
-// the others.
-func (d *Decider) StillAbsent(ctx context.Context, all []*Item) (still []*Item, err error) {
-	absent := make([]documents.Ref, len(all))
-	for n, i := range all {
-		absent[n] = i.Then.Absent
-	}
-	back, err := d.Source().Get(ctx, absent)
-	if err != nil {
-		return nil, err
-	}
+// Restored returns the documents that led to some items and that are there again.
+func (d *Decider) Restored(ctx context.Context, all []*Item) (map[documents.Ref]documents.Document, error) {
+	var led []documents.Ref
 	for _, i := range all {
-		if _, restored := back[i.Then.Absent]; restored {
-			d.KeepRestored(ctx, i)
-			continue
+		if i.Then.Absent != (documents.Ref{}) { // or documents of the application tell of it, which its commit has judged
+			led = append(led, i.Then.Absent)
 		}
-		still = append(still, i)
 	}
-	return still, nil
+	return d.Source().Get(ctx, led)
 }
 
-// Reasons to keep an object that a deleted document led to.
-const (
-	keptUploadedAnew = "a file that was uploaded again since"
-	keptFileRestored = "a file whose document was restored since"
-)
+// IsBack is the fate of what is deleted because a document is absent, when that is there again.
+func (i *Item) IsBack() Fate {
+	reason := "its document was restored since"
+	if i.UID == "" {
+		reason = "a file whose document was restored since"
+	}
+	return Fate{Kind: Back, Reason: reason, Because: "its document is there again"}
+}
 
-// KeepsObject returns why an object is kept, "" if it is not.
+// KeepsObject returns why an object is kept to which a deleted document led, "" if it is not.
 func KeepsObject(o cleanup.ObjectDeletion, object objects.Object, at time.Time) string {
 	owner, named := object.Metadata[o.OwnerKey]
 	switch {
@@ -116,7 +97,7 @@ func KeepsObject(o cleanup.ObjectDeletion, object objects.Object, at time.Time) 
 	case o.Home != "" && !named && !strings.HasPrefix(object.Name, o.Home):
 		return "a file without " + o.OwnerKey + " outside the folder of its document's author"
 	case object.Created.After(at):
-		return keptUploadedAnew
+		return "a file that was uploaded again since"
 	default:
 		return ""
 	}
