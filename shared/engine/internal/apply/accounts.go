@@ -77,31 +77,32 @@ func (a *Applier) deleteAccounts(ctx context.Context, all []*decide.Item) {
 }
 
 // judgeAccounts judges accounts by their rule, as they are now. They must be as they were in the plan that somebody approved.
-func (a *Applier) judgeAccounts(ctx context.Context, all []*decide.Item) error {
+func (a *Applier) judgeAccounts(ctx context.Context, all []*decide.Item) {
 	if err := a.find(ctx, all); err != nil {
-		return err
+		end(ctx, all, err)
+		return
 	}
-	var there []*decide.Item
-	var found []accounts.Account
+	changed := decide.FateOf(ctx, documents.ErrChanged)
 	for _, item := range all {
-		if item.Seen != nil {
-			there, found = append(there, item), append(found, *item.Seen)
+		if item.Seen == nil {
+			item.Ends(changed)
 		}
+	}
+	there := open(all)
+	found := make([]accounts.Account, len(there))
+	for i, item := range there {
+		found[i] = *item.Seen
 	}
 	decisions, _, err := a.Decider.Accounts(ctx, all[0].Account, found)
 	if err != nil {
-		return err
+		end(ctx, all, err)
+		return
 	}
-	due := map[*decide.Item]bool{}
 	for i, item := range there {
-		due[item] = decisions[i].Kind != "" && (a.Approved == nil || decide.AccountVersion(found[i]) == item.Version)
-	}
-	for _, item := range all {
-		if !due[item] {
-			end(ctx, []*decide.Item{item}, documents.ErrChanged)
+		if decisions[i].Kind == "" || a.Approved != nil && decide.AccountVersion(found[i]) != item.Version {
+			item.Ends(changed)
 		}
 	}
-	return nil
 }
 
 // deleteFollowingAccounts deletes accounts to which documents led.
@@ -114,9 +115,14 @@ func (a *Applier) deleteFollowingAccounts(ctx context.Context, all []*decide.Ite
 		end(ctx, all, err)
 		return
 	}
-	a.deleteOutside(ctx, all, outside{look: a.lookForTheirs, send: a.sendAccounts})
+	for _, item := range all {
+		if madeAgain(item) {
+			item.Ends(decide.Fate{Kind: decide.Back, Reason: "an account that was made again since"})
+		}
+	}
+	_, sent := a.deleteOutside(ctx, all, outside{look: a.LookAgain, send: a.sendAccounts})
 	named := 0
-	for _, item := range all { // where an account was expected, and none had the uid
+	for _, item := range sent { // where an account was expected, and none had the uid
 		reason, of := item.Then.NoAccount, item.Of.Target
 		if reason == "" || item.Fate.Kind != decide.Done || item.Seen != nil {
 			continue
@@ -126,27 +132,6 @@ func (a *Applier) deleteFollowingAccounts(ctx context.Context, all []*decide.Ite
 			a.Notice(ctx, of, cleanup.Notice{Message: of + ": " + reason, Fields: map[string]any{"reason": reason}})
 		}
 	}
-}
-
-// keptMadeAgain is why an account is kept that is another than the one that a document led to.
-const keptMadeAgain = "an account that was made again since"
-
-// lookForTheirs looks up again the documents that led to accounts, unless a document of the application tells of them, which the
-// commit has judged.
-func (a *Applier) lookForTheirs(ctx context.Context, all []*decide.Item) error {
-	restored, err := a.Restored(ctx, all)
-	if err != nil {
-		return err
-	}
-	for _, item := range all {
-		if madeAgain(item) {
-			item.Ends(decide.Fate{Kind: decide.Back, Reason: keptMadeAgain})
-		}
-		if _, back := restored[item.Then.Absent]; back {
-			item.Ends(item.IsBack())
-		}
-	}
-	return nil
 }
 
 func uidsOf(all []*decide.Item) []string {

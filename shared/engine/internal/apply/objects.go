@@ -57,37 +57,29 @@ func (a *Applier) deleteObjects(ctx context.Context, all []*decide.Item) {
 }
 
 // lookForDocuments looks up again the documents whose absence is the reason to delete objects, and those that name them.
-func (a *Applier) lookForDocuments(ctx context.Context, all []*decide.Item) error {
+func (a *Applier) lookForDocuments(ctx context.Context, all []*decide.Item) {
 	if err := a.Objects.Wait(ctx, len(all)); err != nil {
-		return err
+		end(ctx, all, err)
+		return
 	}
-	named := func(string) bool { return false }
 	if names := all[0].Object.Named; names != nil { // a job has one at most
-		var err error
-		named, err = a.named.latest(a.Time.Now, func() (func(string) bool, error) {
+		named, err := a.named.latest(a.Time.Now, func() (func(string) bool, error) {
 			if err := a.Time.CheckTime(); err != nil { // a batch may have waited for another's reading
 				return nil, err
 			}
 			return names(ctx, a.Decider.Documents, a.Run)
 		})
 		if err = cmp.Or(err, a.Time.CheckTime()); err != nil {
-			return err
+			end(ctx, all, err)
+			return
 		}
-	}
-	missing, failed := a.missing(ctx, all)
-	for _, item := range all {
-		for _, ref := range item.Object.Absent {
-			if err := failed[ref.Collection]; err != nil {
-				item.Ends(decide.FateOf(ctx, err))
-			} else if !missing[ref] {
+		for _, item := range all {
+			if named(item.Object.Name) {
 				item.Ends(item.IsBack())
 			}
 		}
-		if named(item.Object.Name) {
-			item.Ends(item.IsBack())
-		}
 	}
-	return nil
+	a.LookAgain(ctx, all)
 }
 
 // sendObjects deletes objects, and says so in one line of the log.
@@ -103,28 +95,6 @@ func (a *Applier) sendObjects(ctx context.Context, due []*decide.Item) {
 	}) {
 		due[i].Ends(decide.FateOf(ctx, err))
 	}
-}
-
-// missing returns which of the documents are missing whose absence is the reason for deletions, and the collections in which that
-// is unknown.
-func (a *Applier) missing(ctx context.Context, all []*decide.Item) (missing map[documents.Ref]bool, failed map[string]error) {
-	ids := map[string][]string{} // by collection
-	missing, failed = map[documents.Ref]bool{}, map[string]error{}
-	for _, item := range all {
-		for _, ref := range item.Object.Absent {
-			if !slices.Contains(ids[ref.Collection], ref.ID) {
-				ids[ref.Collection] = append(ids[ref.Collection], ref.ID)
-			}
-		}
-	}
-	for collection, ids := range ids {
-		still, err := a.Documents.Missing(ctx, collection, ids)
-		failed[collection] = err
-		for _, id := range still {
-			missing[documents.Ref{Collection: collection, ID: id}] = true
-		}
-	}
-	return missing, failed
 }
 
 // How many folders that follow one commit are read side by side, and how many entries of their objects are under way at once.

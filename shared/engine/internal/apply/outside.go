@@ -16,8 +16,8 @@ import (
 // outside is how objects, or accounts, are deleted, of which Firestore's transactions know nothing.
 type outside struct {
 	todo runlog.Todo // what follows
-	// look is the last look at what is deleted: what is not due any more gets its fate. What takes time is done before it.
-	look func(context.Context, []*decide.Item) error
+	// look is the last look at what is to be deleted: what is not due any more ends. What takes time is done before it.
+	look func(context.Context, []*decide.Item)
 	send func(ctx context.Context, due []*decide.Item)
 }
 
@@ -25,14 +25,13 @@ type outside struct {
 // comes between this look and the deletion; then it notes what stayed. It returns the entry, and what was sent.
 func (a *Applier) deleteOutside(ctx context.Context, all []*decide.Item, how outside) (e runlog.Entry, sent []*decide.Item) {
 	records, places := recordsOf(all)
-	e, err := a.open(ctx, records, how.todo)
+	e, err := a.save(ctx, records, how.todo)
 	if err != nil {
 		end(ctx, all, err)
 		return e, nil
 	}
-	end(ctx, all, how.look(ctx, all))
-	sent = slices.DeleteFunc(slices.Clone(all), func(item *decide.Item) bool { return item.Fate.Kind != decide.Done })
-	if len(sent) > 0 {
+	how.look(ctx, all)
+	if sent = open(all); len(sent) > 0 {
 		how.send(ctx, sent)
 	}
 	var stayed []int
@@ -45,19 +44,26 @@ func (a *Applier) deleteOutside(ctx context.Context, all []*decide.Item, how out
 	return e, sent
 }
 
+// open returns those items that have not ended.
+func open(all []*decide.Item) []*decide.Item {
+	return slices.DeleteFunc(slices.Clone(all), func(item *decide.Item) bool { return item.Fate.Kind != decide.Done })
+}
+
 // certainlyThere reports whether what was sent to be deleted is certainly not deleted. Without an answer it may be.
 func certainlyThere(f decide.Fate) bool {
 	return f.Kind != decide.Done && f.Err == nil || objects.Denied(f.Err) || accounts.Refused(f.Err)
 }
 
 // recordsOf returns what the log says of objects or accounts that are about to be deleted, after the item to which each belongs, and the
-// place of each, from 1; 0 of an account that nobody has seen.
+// place of each, from 1; 0 of one that stays, and of an account that nobody has seen.
 func recordsOf(all []*decide.Item) (records []undo.Record, places []int) {
 	belong := map[string]int{} // the places of items
 	places = make([]int, len(all))
 	for i, item := range all {
 		var r undo.Record
 		switch {
+		case item.Fate.Kind != decide.Done:
+			continue
 		case item.Object != nil:
 			r.Object = &undo.Object{Name: item.Object.Name, Generation: item.Object.Generation}
 		case item.Seen != nil:
@@ -77,9 +83,9 @@ func recordsOf(all []*decide.Item) (records []undo.Record, places []int) {
 	return records, places
 }
 
-// open commits an entry alone: what is about to be deleted outside of Firestore, and what follows that. The entry is the zero one
+// save commits an entry alone: what is about to be deleted outside of Firestore, and what follows that. The entry is the zero one
 // if there is nothing to write. The commit can be sent again: it is the same every time.
-func (a *Applier) open(ctx context.Context, records []undo.Record, todo runlog.Todo) (e runlog.Entry, err error) {
+func (a *Applier) save(ctx context.Context, records []undo.Record, todo runlog.Todo) (e runlog.Entry, err error) {
 	if !a.Saves {
 		records = nil
 	}

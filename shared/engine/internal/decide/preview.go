@@ -114,15 +114,14 @@ func (i *Item) has(what string, times int) {
 // PreviewTodo adds to an item what a run would do of what an earlier one left to do.
 func (d *Decider) PreviewTodo(ctx context.Context, item *Item, then, next []*Item) error {
 	item.More = len(next) > 0
-	restored, err := d.Restored(ctx, then)
-	if err != nil {
-		return err
-	}
+	d.LookAgain(ctx, then)
 	for _, i := range then {
 		kept := d.FollowsKept(*i.Then)
-		switch _, back := restored[i.Then.Absent]; {
-		case back:
-			d.KeepNamed(ctx, d.TargetOf(*i.Then), i.IsBack().Reason)
+		switch {
+		case i.Fate.Kind == Back:
+			d.KeepNamed(ctx, d.TargetOf(*i.Then), i.Fate.Reason)
+		case i.Fate.Kind != Done:
+			return i.Fate.Err
 		case kept != nil:
 			item.Kept = kept.Error()
 		default:

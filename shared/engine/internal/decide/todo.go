@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,15 +69,42 @@ func followUpsOf(s runlog.Step) (all []cleanup.FollowUp) {
 	return all
 }
 
-// Restored returns the documents that led to some items and that are there again.
-func (d *Decider) Restored(ctx context.Context, all []*Item) (map[documents.Ref]documents.Document, error) {
-	var led []documents.Ref
+// LookAgain looks up the documents whose absence is the reason to delete items. Those end whose documents are there again, and those of
+// which that is unknown.
+func (d *Decider) LookAgain(ctx context.Context, all []*Item) {
+	ids := map[string][]string{} // by collection
 	for _, i := range all {
-		if i.Then.Absent != (documents.Ref{}) { // or documents of the application tell of it, which its commit has judged
-			led = append(led, i.Then.Absent)
+		for _, ref := range i.absent() {
+			if !slices.Contains(ids[ref.Collection], ref.ID) {
+				ids[ref.Collection] = append(ids[ref.Collection], ref.ID)
+			}
 		}
 	}
-	return d.Source().Get(ctx, led)
+	for collection, ids := range ids {
+		missing, err := d.Documents.Missing(ctx, collection, ids)
+		for _, i := range all {
+			for _, ref := range i.absent() {
+				switch {
+				case ref.Collection != collection:
+				case err != nil:
+					i.Ends(FateOf(ctx, err))
+				case !slices.Contains(missing, ref.ID):
+					i.Ends(i.IsBack())
+				}
+			}
+		}
+	}
+}
+
+// absent returns the documents whose absence is the reason to delete the item.
+func (i *Item) absent() []documents.Ref {
+	switch {
+	case i.Object != nil:
+		return i.Object.Absent
+	case i.Then != nil && i.Then.Absent != (documents.Ref{}): // or documents of the application tell of it
+		return []documents.Ref{i.Then.Absent}
+	}
+	return nil
 }
 
 // IsBack is the fate of what is deleted because a document is absent, when that is there again.
