@@ -59,7 +59,7 @@ func (a *Applier) doRest(ctx context.Context, of, then []*decide.Item, next [][]
 // doThen does what follows outside of Firestore, and commits the documents to write after that. It returns why something is left
 // to do that documents of the application do not record.
 func (a *Applier) doThen(ctx context.Context, all []*decide.Item) (left decide.Fate) {
-	a.doAll(ctx, maxFollowUps, all)
+	a.doAll(ctx, maxFollowUps, remaining(all))
 	var then []part
 	write := func(item *decide.Item, writes []documents.Write) {
 		if len(writes) > 0 {
