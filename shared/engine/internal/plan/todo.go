@@ -31,9 +31,6 @@ func (p *Planner) planTodos(ctx context.Context) error {
 			}
 		}
 	}
-	if p.left > 0 { // which is a pass by itself, so that it does not keep the job's own from beginning, nor they it
-		p.section = &section{first: len(p.Items)}
-	}
 	return nil
 }
 
