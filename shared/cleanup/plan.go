@@ -54,9 +54,6 @@ type Plan interface {
 	ProposeItems(ctx context.Context, rule AnyRule, due []Proposal) error
 	// ProposeObject proposes to delete an object. kind is what the report calls that.
 	ProposeObject(ctx context.Context, kind, reason string, object DeleteObject) error
-	// First returns the first n documents of a query that are not kept because the job's record lists them or what is below them,
-	// and the kept ones among them. Without this, those would keep a job that takes a few at a time from everything after them.
-	First(ctx context.Context, q documents.Query, n int) ([]documents.Document, error)
 	// Planned returns how many actions have been proposed, besides what interrupted runs have left to do.
 	Planned() int
 

@@ -220,20 +220,6 @@ func (p *Planner) stays(ctx context.Context, i *decide.Item) bool {
 	return err != nil
 }
 
-// First implements [cleanup.Plan].
-func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]documents.Document, error) {
-	found, err := p.Documents.First(ctx, q, "", n+p.decider.Listed().In(q.Collection))
-	for i, d := range found {
-		if p.decider.KeptBy(d.Path) != nil {
-			continue
-		}
-		if n--; n < 0 {
-			return found[:i], err
-		}
-	}
-	return found, err
-}
-
 // list adds an item to the plan that a preview shows: the whole plan, or as much as an answer holds.
 func (p *Planner) list(i *decide.Item) {
 	shown := i.Planned

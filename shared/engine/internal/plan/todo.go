@@ -87,8 +87,8 @@ func (p *Planner) countTodo(ctx context.Context, then, next []*decide.Item) (als
 	n := len(next)
 	for _, i := range then {
 		f := i.Then
-		switch kept := p.decider.FollowsKept(*f); {
-		case kept != nil:
+		switch {
+		case p.decider.Keeps(i) != nil:
 			continue
 		case !f.Object.Folder:
 			n++
