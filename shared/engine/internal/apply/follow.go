@@ -65,7 +65,7 @@ func (a *Applier) doRest(ctx context.Context, of, then []*decide.Item, next [][]
 func (a *Applier) doThen(ctx context.Context, all []*decide.Item) (left error) {
 	var due []*decide.Item
 	for _, item := range all {
-		if kept := a.FollowsKept(*item.Then); kept != nil {
+		if kept := a.Keeps(item); kept != nil {
 			a.KeepNamed(ctx, a.TargetOf(*item.Then), kept.Reason)
 			item.Err = kept
 			continue

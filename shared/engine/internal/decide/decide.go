@@ -117,8 +117,8 @@ func (d *Decider) judged(items cleanup.Loaded, i int, w *Item, now documents.Doc
 	case d.Approved != nil && w.Version != "" && VersionAt(now.UpdateTime) != w.Version,
 		w.Rule.DeletesAlone() && now.UpdateTime.IsZero():
 		o.Err = documents.ErrChanged
-	case judged.Kind != "" && d.KeptBy(w.Ref.Path()) != nil:
-		o.Err = d.KeptBy(w.Ref.Path())
+	case judged.Kind != "" && d.Keeps(w) != nil:
+		o.Err = d.Keeps(w)
 	case judged.Kind == "" || w.Action != "" && !w.Again && judged.Kind != w.Action:
 		o.Err = documents.ErrChanged
 		if judged.Invalid {
@@ -140,7 +140,7 @@ func (d *Decider) change(items cleanup.Loaded, i int, w *Item, o *Outcome) {
 	if o.Err == nil {
 		o.Err = d.beyond(w.Rule, w.Ref, o.Change)
 	}
-	if kept := d.keptWith(o.Change); kept != nil && o.Err == nil {
+	if kept := d.kept(d.targetsOf(o.Change)...); kept != nil && o.Err == nil {
 		o.Err = kept
 	}
 }

@@ -116,7 +116,7 @@ func (d *Decider) PreviewTodo(ctx context.Context, item *Item, then, next []*Ite
 	item.More = len(next) > 0
 	then, err := d.StillAbsent(ctx, then)
 	for _, i := range then {
-		if kept := d.FollowsKept(*i.Then); kept != nil {
+		if kept := d.Keeps(i); kept != nil {
 			item.Kept = kept.Error()
 			continue
 		}
