@@ -251,7 +251,7 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 		want    report.Status
 	}{
 		"an account whose document is asked for": {leaving, enginetest.AccountOf("person", "people/p1"),
-			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "BatchGetDocuments") }, report.Failed},
+			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
 		"a file whose document is asked for": {leaving, file,
 			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
 		"a file when time is up": {leaving, file, func(f *enginetest.Function, saved, late *atomic.Bool) {
