@@ -226,9 +226,16 @@ func (a *Applier) doAfter(ctx context.Context, sent []*decide.Item) (whole bool)
 	return whole
 }
 
-// settleAccounts checks whether accounts whose deletion was sent and failed are gone nevertheless: the answer may have been lost.
-// Of one that nobody has seen, that would tell nothing.
+// settleAccounts logs which accounts are gone. It checks whether those whose deletion was sent and failed are gone nevertheless: the
+// answer may have been lost. Of one that nobody has seen, that would tell nothing.
 func (a *Applier) settleAccounts(ctx context.Context, sent []*decide.Item) {
+	told := a.Writes(ctx)
+	defer told.Log()
+	for _, item := range sent {
+		if item.Err == nil && accounts.ValidUID(item.UID) {
+			told.Account(item.UID, false)
+		}
+	}
 	doubtful := slices.DeleteFunc(slices.Clone(sent), func(item *decide.Item) bool {
 		return item.Err == nil || item.Seen == nil || errors.Is(item.Err, cleanup.ErrOutOfTime)
 	})
@@ -236,8 +243,6 @@ func (a *Applier) settleAccounts(ctx context.Context, sent []*decide.Item) {
 		return
 	}
 	there, err := a.Accounts.Exist(ctx, uidsOf(doubtful))
-	told := a.Writes(ctx)
-	defer told.Log()
 	for _, item := range doubtful {
 		switch {
 		case err != nil:

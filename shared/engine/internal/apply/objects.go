@@ -97,8 +97,7 @@ func (a *Applier) deleteObjects(ctx context.Context, all []*decide.Item) {
 // deleteStillDue looks up again the documents whose absence is the reason, and deletes the objects whose documents are still
 // absent. An error says why none was sent.
 func (a *Applier) deleteStillDue(ctx context.Context, all []*decide.Item) error {
-	objects := a.Objects
-	err := objects.Wait(ctx, len(all))
+	err := a.Objects.Wait(ctx, len(all))
 	if err != nil {
 		return err
 	}
@@ -116,7 +115,6 @@ func (a *Applier) deleteStillDue(ctx context.Context, all []*decide.Item) error 
 	}
 	missing, failed := a.missing(ctx, all)
 	told := a.Writes(ctx)
-	objects.Written = told.Object
 	defer told.Log() // in one line
 	var due []*decide.Item
 	for _, item := range all {
@@ -138,7 +136,12 @@ func (a *Applier) deleteStillDue(ctx context.Context, all []*decide.Item) error 
 		if ctx.Err() != nil { // nothing more is sent
 			return ctx.Err()
 		}
-		return objects.Delete(ctx, due[n].Object.Deletion)
+		d := due[n].Object.Deletion
+		err := a.Objects.Delete(ctx, d)
+		if unsure := objects.Unsure(err); unsure || err == nil {
+			told.Object(d, unsure)
+		}
+		return err
 	}) {
 		due[n].Err = err
 	}
