@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -38,7 +37,7 @@ func newFunction(t *testing.T) *function {
 	t.Parallel()
 	f := &function{Function: enginetest.New(t, functions.New(Job))}
 	f.Now = now
-	f.Hooks.Accounts = func(base accounts.API) accounts.API { return accounts.Wrap(base, f.call) }
+	f.Hooks.Accounts = f.call
 	t.Cleanup(func() {
 		for _, line := range f.LogLines(t) {
 			if text := fmt.Sprint(line); strings.Contains(text, "example.com") || strings.Contains(text, "花子") {
@@ -227,13 +226,11 @@ func TestSignedUpAgainSinceTheNote(t *testing.T) {
 	f.Set(t, "authDeletionRetries/u1", map[string]any{"addedAt": ago(time.Hour)})
 	f.Import(t, new(auth.UserToImport).UID("u1").Metadata(&auth.UserMetadata{CreationTimestamp: time.Now().Add(time.Minute).UnixMilli()}))
 	failure := errors.New("quota exceeded")
-	f.Hooks.Accounts = func(base accounts.API) accounts.API {
-		return accounts.Wrap(base, func(method string, _ []string, send func() error) error {
-			if method == "GetUsers" && failure != nil {
-				return failure
-			}
-			return send()
-		})
+	f.Hooks.Accounts = func(method string, _ []string, send func() error) error {
+		if method == "GetUsers" && failure != nil {
+			return failure
+		}
+		return send()
 	}
 	enginetest.Want(t, "unseen", map[string]int{keptAccount: 1}, f.Run(t, "").Kept)
 	f.wantLeft(t, left{Accounts: []string{"u1"}, Notes: []string{"u1"}})
@@ -255,6 +252,11 @@ func TestIDLongerThanAUID(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete user", 4))
 	f.wantLeft(t, left{Users: []string{strings.Repeat("y", 1500)}, Accounts: []string{strings.Repeat("x", 128)}})
 	enginetest.Want(t, "calls", [][]string{{"u1"}}, f.calls)
+	told := 0
+	for _, line := range f.LogLines(t) {
+		told += strings.Count(fmt.Sprint(line["writes"]), "delete account")
+	}
+	enginetest.Want(t, "deletions of accounts that the log tells", 1, told)
 }
 
 const retry = "retry account deletion"

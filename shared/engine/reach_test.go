@@ -14,7 +14,6 @@ import (
 	"firebase.google.com/go/v4/auth"
 	"pgregory.net/rapid"
 
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -269,7 +268,7 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 			})
 		}, report.Failed},
 		"an account that is refused": {each, nil, func(f *enginetest.Function, _, _ *atomic.Bool) {
-			f.Hooks.Accounts = func(base accounts.API) accounts.API { return keeping{base} }
+			f.FailDelete(t, "p1", "NOT_DISABLED : Disable the account before batch deletion.")
 		}, report.Failed},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -288,6 +287,9 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 			enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
 			saved.Store(false)
 			late.Store(false)
+			if f.EmbeddedAuth() {
+				f.FailDelete(t, "p1", "") // refuses nothing any more
+			}
 			wantLeft(t, f, got.RunID)
 		})
 	}
@@ -301,14 +303,6 @@ func denySaved(f *enginetest.Function, saved *atomic.Bool, method string) {
 		}
 		return nil
 	})
-}
-
-// keeping is an Authentication that deletes no account.
-type keeping struct{ accounts.API }
-
-// DeleteUsers implements [accounts.API].
-func (keeping) DeleteUsers(context.Context, []string) (refused map[int]string, err error) {
-	return map[int]string{0: "NOT_DISABLED : Disable the account before batch deletion."}, nil
 }
 
 // TestAccountMadeAgain: a Todo deletes no account that was made after it, and an undo knows nothing of it. Clocks may differ by some
