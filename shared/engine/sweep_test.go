@@ -323,49 +323,6 @@ var filed = cleanup.Rule[cleanup.Subject]{
 	},
 }
 
-// TestCheckpointIsThatOfTheFirstUnfinished lets time be up for the third of four items, between its two commits, when the others
-// are done.
-func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
-	f := ruleFunction(t, cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{filed}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		for _, id := range []string{"a", "b", "c", "d"} {
-			if id <= p.Checkpoint {
-				continue
-			}
-			if err := p.ConsiderRefs(ctx, filed, documents.Ref{Collection: "things", ID: id}); err != nil {
-				return err
-			}
-			if err := p.SaveCheckpoint(id); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
-	for id, left := range map[string]int{"a": 1, "b": 1, "c": 2, "d": 1} {
-		f.Set(t, "things/"+id, map[string]any{"left": left})
-	}
-	late := lateClock(f)
-	var once sync.Once
-	var others sync.WaitGroup
-	others.Add(3)
-	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
-		if strings.HasSuffix(r.URL.Path, "c") {
-			once.Do(func() {
-				others.Wait()
-				late.Store(true)
-			})
-		} else {
-			defer others.Done()
-		}
-		return send()
-	})
-	got := f.Run(t, "")
-	enginetest.Want(t, "status", report.Partial, got.Status)
-	enginetest.Want(t, "delete things", report.Counts{Planned: 4, Done: 3, Begun: 1}, got.Actions["delete things"])
-	enginetest.Want(t, "checkpoint", "b", enginetest.Checkpoint(job(t, f)))
-	late.Store(false)
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete things", 1))
-}
-
 // TestCanceledRequestEndsAsPartial: it is not said not to keep up, though its time of its own is over.
 func TestCanceledRequestEndsAsPartial(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
