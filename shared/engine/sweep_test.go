@@ -276,14 +276,6 @@ func TestRunWhoseRecordWasSpoiled(t *testing.T) {
 	enginetest.Want(t, "lines about another run", 0, len(linesWith(t, f, "lost its lease")))
 }
 
-func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {
-	for _, checkpoint := range []string{"{", `[{"text":"a"},{"text":"b"}]`, `[{"int":3}]`} {
-		f := thingsFunction(t, 10, 2)
-		f.Set(t, "cleanupJobs/testJob", enginetest.From(checkpoint))
-		enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 2))
-	}
-}
-
 func TestOutOfTimeWhilePlanning(t *testing.T) {
 	f := thingsFunction(t, 2, 6)
 	plannedAt := start
