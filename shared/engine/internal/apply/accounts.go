@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/accounts"
@@ -158,19 +157,25 @@ func (a *Applier) find(ctx context.Context, all []*decide.Item) error {
 	return nil
 }
 
-// sendAccounts deletes accounts, and checks whether those whose deletion failed are gone nevertheless: the answer may have been
-// lost. Of one that nobody has seen, that would tell nothing.
+// sendAccounts deletes accounts, logs which are gone, and checks whether those whose deletion failed are gone nevertheless: the
+// answer may have been lost. Of one that nobody has seen, that would tell nothing.
 func (a *Applier) sendAccounts(ctx context.Context, due []*decide.Item) {
 	a.gathered.delete(ctx, a.Accounts.Delete, due)
-	doubtful := slices.DeleteFunc(slices.Clone(due), func(item *decide.Item) bool {
-		return item.Fate.Err == nil || item.Seen == nil
-	})
+	told := a.Writes(ctx)
+	defer told.Log()
+	var doubtful []*decide.Item
+	for _, item := range due {
+		switch {
+		case item.Fate.Err != nil && item.Seen != nil:
+			doubtful = append(doubtful, item)
+		case item.Fate.Kind == decide.Done && accounts.ValidUID(item.UID):
+			told.Account(item.UID, false)
+		}
+	}
 	if len(doubtful) == 0 {
 		return
 	}
 	there, err := a.Accounts.Exist(ctx, uidsOf(doubtful))
-	told := a.Writes(ctx)
-	defer told.Log()
 	for _, item := range doubtful {
 		switch {
 		case err != nil:

@@ -183,14 +183,11 @@ func (a *Applier) do(ctx context.Context, batch []*decide.Item) {
 func (a *Applier) unlisted(ctx context.Context, batch []*decide.Item) (due []*decide.Item) {
 	for _, item := range batch {
 		listed := a.Keeps(item)
-		if item.Then != nil {
-			listed = a.FollowsKept(*item.Then)
-		}
-		switch {
-		case listed == nil || item.Rule != nil:
+		if listed == nil || item.Rule != nil {
 			due = append(due, item)
 			continue
-		case item.Then != nil:
+		}
+		if item.Then != nil {
 			a.KeepNamed(ctx, a.TargetOf(*item.Then), listed.Reason)
 		}
 		item.Ends(listed.Fate())

@@ -84,14 +84,18 @@ func (a *Applier) lookForDocuments(ctx context.Context, all []*decide.Item) {
 
 // sendObjects deletes objects, and says so in one line of the log.
 func (a *Applier) sendObjects(ctx context.Context, due []*decide.Item) {
-	told, bucket := a.Writes(ctx), a.Objects
-	bucket.Written = told.Object
+	told := a.Writes(ctx)
 	defer told.Log()
 	for i, err := range flow.Many(maxDeletes, len(due), func(i int) error {
 		if ctx.Err() != nil { // nothing more is sent
 			return cleanup.ErrOutOfTime
 		}
-		return bucket.Delete(ctx, due[i].Object.Deletion)
+		d := due[i].Object.Deletion
+		err := a.Objects.Delete(ctx, d)
+		if unsure := objects.Unsure(err); unsure || err == nil {
+			told.Object(d, unsure)
+		}
+		return err
 	}) {
 		due[i].Ends(decide.FateOf(ctx, err))
 	}

@@ -147,7 +147,7 @@ func load(ctx context.Context, src cleanup.Source, group []*Item) (
 // document, the zero one if there is none.
 func (d *Decider) judged(ctx context.Context, items cleanup.Loaded, i int, w *Item, now documents.Document) (o Outcome) {
 	judged, err := items.Judge(i, d.Run)
-	kept := d.KeptBy(w.Ref.Path())
+	kept := d.Keeps(w)
 	switch {
 	case err != nil:
 		o.Fate = FateOf(ctx, err)
@@ -178,7 +178,7 @@ func (d *Decider) change(
 	if err == nil {
 		err = d.beyond(w.Rule, w.Ref, c)
 	}
-	if kept := d.keptWith(c); kept != nil && err == nil {
+	if kept := d.kept(d.targetsOf(c)...); kept != nil && err == nil {
 		return c, kept.Fate()
 	}
 	return c, FateOf(ctx, err)

@@ -117,7 +117,7 @@ func (d *Decider) PreviewTodo(ctx context.Context, item *Item, then, next []*Ite
 	item.More = len(next) > 0
 	d.LookAgain(ctx, then)
 	for _, i := range then {
-		kept := d.FollowsKept(*i.Then)
+		kept := d.Keeps(i)
 		switch {
 		case i.Fate.Kind == Back:
 			d.KeepNamed(ctx, d.TargetOf(*i.Then), i.Fate.Reason)
