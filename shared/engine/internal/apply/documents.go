@@ -141,8 +141,8 @@ func (a *Applier) moveOn(ctx context.Context, item *decide.Item, o decide.Outcom
 	if inCommit {
 		item.Version = "" // what it is from now on is this run's doing
 	}
-	if invalid := o.Invalid(); invalid != "" && !item.Begun {
-		a.Notice(ctx, item.Target, cleanup.Notice{Message: tell.Kept(item.Target, invalid)})
+	if f := o.Fate; f.Reason != "" && f.Kind != decide.Kept && !item.Begun { // it cannot be judged, or be done
+		a.Notice(ctx, item.Target, cleanup.Notice{Message: tell.Kept(item.Target, f.Reason)})
 	}
 	switch {
 	case item.Fate.Kind != decide.Done: // what follows was not done
