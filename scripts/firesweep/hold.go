@@ -257,7 +257,7 @@ func (h holding) forAll() []heldJob {
 // of those that the application uses; or of jobs with these names.
 func (a *app) holding(ctx context.Context, all bool, names []string) (h holding, err error) {
 	h = holding{Jobs: []heldJob{}, Keep: []keptItem{}}
-	defer a.progress(ctx, doing("reading the jobs' records"))()
+	defer a.progress(ctx, "reading the jobs' records").stop()
 	err = a.eachDatabase(func(on manifest.Entry) error {
 		p, err := a.reading(ctx, on)
 		if err != nil {
@@ -392,7 +392,7 @@ func (a *app) awaitEnd(ctx context.Context, p restore.Project, j *heldJob) error
 	if runID == "" {
 		return nil
 	}
-	defer a.progress(ctx, doing("waiting for the end of "+runID))()
+	defer a.progress(ctx, "waiting for the end of "+runID).stop()
 	for {
 		switch s, now, err := p.State(ctx, j.Job); {
 		case err != nil:

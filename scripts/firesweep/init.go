@@ -49,9 +49,9 @@ func (a *app) init(c *cobra.Command, yes bool) error {
 	if agreed, err := a.agree(yes, again(c), "Go on? (y/N) ", "y", "yes"); !agreed {
 		return err
 	}
-	stop := a.progress(c.Context(), doing("looking at "+cfg.Project))
+	looking := a.progress(c.Context(), "looking at "+cfg.Project)
 	found, err := a.look(c.Context(), cfg)
-	stop()
+	looking.stop()
 	if err != nil {
 		return err
 	}

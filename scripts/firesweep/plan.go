@@ -154,12 +154,10 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 ) ([]planned, error) {
 	plans := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
-		var at far
-		o.Approved = approved[job.Name]
-		o.Watch = at.watch(fmt.Sprintf("planning %s (%d of %d)", job.Name, i+1, len(jobs)))
-		stop := a.progress(ctx, at.now)
+		at := a.progress(ctx, fmt.Sprintf("planning %s (%d of %d)", job.Name, i+1, len(jobs)))
+		o.Approved, o.Watch = approved[job.Name], at.watch()
 		one := a.planHere(ctx, job, o)
-		stop()
+		at.stop()
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

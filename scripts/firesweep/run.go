@@ -169,17 +169,13 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 			continue
 		}
 		job := a.All[slices.IndexFunc(a.All, func(e manifest.Entry) bool { return e.Name == p.Job })]
-		var at far
-		watch := at.watch("running " + job.Name)
-		stop := a.progress(ctx, at.now)
-		err := a.runOne(ctx, f, job, watch, func(r ran) {
-			stop()
+		at := a.progress(ctx, "running "+job.Name)
+		err := a.runOne(ctx, f, job, at.watch(), func(r ran) {
 			if runs = append(runs, r); !a.json {
 				a.printer().ran(p, r)
 			}
-			stop = a.progress(ctx, at.now)
 		})
-		stop()
+		at.stop()
 		if ctx.Err() != nil {
 			return runs, cmp.Or(err, context.Cause(ctx))
 		}

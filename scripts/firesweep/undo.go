@@ -138,11 +138,10 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	uses := slices.DeleteFunc(job.Uses(), func(b config.Backend) bool { return b == config.Tasks }) // it hands nothing over
 	t := taken{Run: runID, Applied: o.Apply, Outcomes: []restore.Outcome{}}
 	what := map[bool]string{false: "looking at things", true: "taking back things"}[o.Apply]
-	var at far
+	at := a.progress(ctx, what)
 	o.By = who()
-	o.Progress = func(done, total int) { at.set(what, done, total) }
+	o.Progress = func(done, total int) { at.set("%s (%d of %d)", what, done, total) }
 	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
-	stop := a.progress(ctx, at.now)
 	err := a.on(ctx, job, func(p restore.Project) error {
 		o.Elsewhere = func(f func(restore.Project) error) error {
 			return a.eachDatabase(func(e manifest.Entry) error { return a.on(ctx, e, f, config.Firestore) }, p.Config.Database)
@@ -153,7 +152,7 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 		})
 		return err
 	}, uses...)
-	stop()
+	at.stop()
 	if h, unread := a.holding(ctx, true, nil); unread != nil {
 		err = cmp.Or(err, unread)
 	} else {
