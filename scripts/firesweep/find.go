@@ -130,8 +130,8 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool) {
 	p.more(len(rows)-len(firstOf(rows, all)), "thing")
 	p.Line("")
 	p.Say("", 2, 2, "See what was in it%s:", back)
-	p.Command("%s", p.cmd("show", run, target))
+	p.Type("show", run, target)
 	if back != "" {
-		p.Command("%s", p.cmd("undo", "--only", target, run))
+		p.Type("undo", "--only", target, run)
 	}
 }

@@ -97,18 +97,13 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	needsTasks := func(job manifest.Entry) bool { return job.Worker != "" }
 	if found && !bad && unwritten == nil && !slices.ContainsFunc(jobs, needsTasks) {
 		p.Say("", 0, 2, "Nothing was changed. Do it:")
-		p.Command("%s", doIt(c, names))
+		does := slices.Clone(names)
+		if f.out != "" {
+			does = []string{"--plan", quoted(f.out)}
+		}
+		p.Type("run", append(does, strings.Fields(asGiven(c, "force"))...)...)
 	}
 	return errors.Join(a.show(map[string]any{"plans": plans}, shown, bad && unwritten == nil), unwritten)
-}
-
-// doIt returns the command that does what was planned.
-func doIt(c *cobra.Command, names []string) string {
-	command := "firesweep run" + asGiven(c, "project", "rules", "force")
-	if out := c.Flags().Lookup("out"); out != nil && out.Changed {
-		return command + " --plan " + quoted(out.Value.String())
-	}
-	return strings.Join(append([]string{command}, names...), " ")
 }
 
 // toPlan returns the jobs of these names, or those of the application if no name is given. Where it has none, the error says

@@ -123,7 +123,7 @@ func (p *printer) run(run shownRun, of seen) {
 		if run.Report == nil || run.Undone == nil || run.Undone.Partial {
 			p.Line("")
 			p.Say("", 2, 2, "See what would come back, and bring it back:")
-			p.Command("%s", p.cmd("undo", of.runID))
+			p.Type("undo", of.runID)
 		}
 	case run.Done()+run.Totals().Begun > 0:
 		p.Line("")

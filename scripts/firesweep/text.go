@@ -27,7 +27,7 @@ type printer struct {
 	width    int // in columns
 	colour   bool
 	given    string // flags that every command about the same runs needs, as they were given
-	npx      bool   // npx started the command: it is on nobody's PATH
+	program  string // as it is typed
 	where    string // the project that results are about
 	emulated bool   // it is on emulators
 }
@@ -37,8 +37,11 @@ func (a *app) printer() *printer {
 	if emulated {
 		where += " on emulators"
 	}
-	return &printer{a.out, a.screen.width, a.screen.colour, a.given,
-		a.getenv("npm_command") == "exec", where, emulated}
+	program := "firesweep"
+	if a.getenv("npm_command") == "exec" { // npx started it: it is on nobody's PATH
+		program = "npx firesweep"
+	}
+	return &printer{a.out, a.screen.width, a.screen.colour, a.given, program, where, emulated}
 }
 
 // aside returns the printer of what is said besides the result: with --json, standard output is for programs, and a person looks
@@ -56,11 +59,7 @@ func (a *app) aside(yes bool) *printer {
 
 // cmd is a command to type about the same runs as this one.
 func (p *printer) cmd(verb string, args ...string) string {
-	command := strings.Join(append([]string{"firesweep " + verb + p.given}, args...), " ")
-	if p.npx {
-		command = "npx " + command
-	}
-	return command
+	return strings.Join(append([]string{p.program + " " + verb + p.given}, args...), " ")
 }
 
 // cmd is [printer.cmd], for errors.

@@ -114,7 +114,7 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 		p.taken(t, f.all)
 		f.Apply = err == nil && t.back() > 0
 		if f.Apply {
-			f.Apply, err = a.agree(false, again(c, runID), "Bring back "+plural(t.back(), "thing")+" in "+p.where+"? (y/N) ", "y", "yes")
+			f.Apply, err = a.agree(false, c, []string{runID}, "Bring back "+plural(t.back(), "thing")+" in "+p.where)
 		}
 	}
 	if f.Apply = f.Apply || f.yes; f.Apply {
@@ -225,10 +225,10 @@ func (p *printer) heldBy(t taken) {
 		held := strings.Replace(strings.Join(t.Held, ", "), jobstate.NewJobs, "jobs that are new ("+jobstate.NewJobs+")", 1)
 		p.Say("", 2, 2, "Held, because they could delete it again, or because these rules do not say what they do: %s. "+
 			"Correct the rule or the data, then:", held)
-		p.Command("%s", p.cmd("resume", t.Held...))
+		p.Type("resume", t.Held...)
 	}
 	if t.Keep > 0 {
 		p.Say("", 2, 2, "On the keep list, which no job deletes: %s. Let the jobs judge them again:", plural(t.Keep, "item"))
-		p.Command("%s", p.cmd("resume", "--keep", t.Run))
+		p.Type("resume", "--keep", t.Run)
 	}
 }
