@@ -182,8 +182,8 @@ func noteOn(r rule.Rule) string {
 // printChecks prints what is known of jobs, and how their indexes are made.
 func (a *app) printChecks(p *printer, checks []checked) {
 	if len(checks) == 0 {
-		p.Say("", 0, 0, "There is no rule of yours in %s yet: firesweep init proposes some, and %s has twelve to start from.",
-			cmp.Or(a.rules, rulesName), rulesPage)
+		p.Say("", 0, 0, "There is no rule of yours in %s yet: firesweep init proposes some, and %s has others to start from.",
+			cmp.Or(a.rules, rulesName), version.Page("docs/examples"))
 	}
 	needs := false
 	for _, c := range checks {

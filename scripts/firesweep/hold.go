@@ -34,8 +34,10 @@ type heldJob struct {
 	Job           string `json:"job"` // or all-jobs, or new-jobs: those that were not known when they were held
 	Database      string `json:"database"`
 	jobstate.Hold        // its time is zero: nobody holds the job
-	Ended         string `json:"ended,omitempty"` // the run that --stop has ended, and how it did
+	Stops         string `json:"stops,omitempty"` // the run that --stop has told to stop
 	Error         string `json:"error,omitempty"` // why nothing was changed, or why the job's record cannot be read
+
+	until time.Time // when the lease of what stops ends
 }
 
 type keptItem struct {
@@ -76,8 +78,8 @@ Your credentials need roles/datastore.user, for the list roles/datastore.viewer.
   firesweep hold cleanupReports --stop
   firesweep hold --keep users/abc --keep 'account abc' --because "legal hold"`,
 	}
-	c.Flags().StringVar(&f.because, "because", "", "why, as `TEXT` for those who come after you")
-	c.Flags().BoolVar(&f.stop, "stop", false, "end what is under way, too")
+	c.Flags().StringVar(&f.because, "because", "", "why, as `TEXT` for others; required without --stop")
+	c.Flags().BoolVar(&f.stop, "stop", false, "have what is under way end within seconds, too")
 	c.Flags().BoolVar(&f.all, "all", false, "hold all jobs")
 	c.Flags().StringArrayVar(&f.keep, "keep", nil, "have all jobs keep what is at this `PATH`; may be repeated")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
@@ -150,8 +152,7 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 	}
 	if f.stop {
 		question += ", and end what is under way"
-		steps = append(steps, func(p restore.Project, j *heldJob) error { return a.tellToStop(c.Context(), p, j) },
-			func(p restore.Project, j *heldJob) error { return a.awaitEnd(c.Context(), p, j) })
+		steps = append(steps, func(p restore.Project, j *heldJob) error { return a.tellToStop(c.Context(), p, j) })
 	}
 	held := func(p *printer, jobs []string) {
 		if f.all {
@@ -389,8 +390,9 @@ func (a *app) change(c *cobra.Command, yes bool, names []string, h holding, ques
 				p.Say(red, 0, 2, "%s, database %s: %s", j.Job, j.Database, j.Error)
 				continue
 			}
-			if changed[j.Job] = true; j.Ended != "" {
-				p.Say("", 0, 2, "%s", j.Ended)
+			if changed[j.Job] = true; j.Stops != "" {
+				p.Say("", 0, 2, "%s is told to stop, which takes seconds. If it was killed, its lease ends at %s UTC. See: %s", j.Stops,
+					when(j.until), p.cmd("runs", j.Job))
 			}
 		}
 		if len(changed) > 0 {
@@ -399,42 +401,18 @@ func (a *app) change(c *cobra.Command, yes bool, names []string, h holding, ques
 	}, h.failed())
 }
 
-// lookEvery is how often hold looks whether a run has ended.
-const lookEvery = time.Second
-
 // tellToStop tells the run of a job to stop, if one is under way.
 func (a *app) tellToStop(ctx context.Context, p restore.Project, j *heldJob) error {
-	s, _, err := p.State(ctx, j.Job)
-	if j.Ended = s.Run(); err != nil || j.Ended == "" {
+	s, now, err := p.State(ctx, j.Job)
+	if err != nil || s.Leased(now) == "" || s.Run() == "" {
 		return err
 	}
-	if err = jobstate.Stop(ctx, p.DB, p.Config, j.Job, j.Ended); errors.Is(err, jobstate.ErrNotUnderWay) { // it has ended meanwhile
-		err = nil
-	}
-	return err
-}
-
-// awaitEnd waits until the run that is told to stop has given its lease back, or its lease ends: then it was killed.
-func (a *app) awaitEnd(ctx context.Context, p restore.Project, j *heldJob) error {
-	runID := j.Ended
-	if runID == "" {
+	err = jobstate.Stop(ctx, p.DB, p.Config, j.Job, s.Run())
+	if errors.Is(err, jobstate.ErrNotUnderWay) { // it has ended meanwhile
 		return nil
 	}
-	defer a.progress(ctx, "waiting for the end of "+runID).stop()
-	for {
-		switch s, now, err := p.State(ctx, j.Job); {
-		case err != nil:
-			return fmt.Errorf("wait for %s, which is told to stop: %w", runID, err)
-		case s.Released(runID):
-			j.Ended = runID + " ended " + statusWords(s.Last)
-			return nil
-		case s.Leased(now) != runID:
-			return fmt.Errorf("%s ended without a report: it was killed, and what it did is in its undo log", runID)
-		}
-		if err := a.sleep(ctx, lookEvery); err != nil {
-			return fmt.Errorf("%s stops nevertheless: %w", runID, err)
-		}
-	}
+	j.Stops, j.until = s.Run(), s.Until
+	return err
 }
 
 // holding prints jobs, and things that jobs keep. Since when and why is said once of those that have it in common.

@@ -246,12 +246,14 @@ func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Re
 	if job.Rule == nil || !a.owns(job) || ctx.Err() != nil {
 		return nil
 	}
-	if planned == nil {
-		planned = &report.Report{}
-	}
 	p, err := a.reading(ctx, job)
-	if err != nil {
+	switch {
+	case err != nil && planned == nil: // the plan has failed for the same reason
+		return nil
+	case err != nil:
 		return []string{err.Error()}
+	case planned == nil:
+		planned = &report.Report{}
 	}
 	var targets []string
 	for _, item := range planned.Plan {

@@ -115,7 +115,7 @@ func TestWith(t *testing.T) {
 		"":                                     {},
 		"with more, which a run finds":         {More: true},
 		"with 2 documents of comments, 1 file": {With: map[string]int{"delete document of comments": 2, "delete file": 1}},
-		"with 1 account if any, 1 folder of files if any, and more": {More: true,
+		"with its account (if there is any), its folder of files (if there is any), and more": {More: true,
 			With: map[string]int{"delete account": 1, "delete folder of files": 1}},
 		"writes 1 document of users, queues 2 tasks": {With: map[string]int{"write document of users": 1, "queue task": 2}},
 		"but not done: it is kept":                   {Kept: "it is kept"},

@@ -84,6 +84,8 @@ type taken struct {
 	Warnings []string          `json:"warnings,omitempty"` // of what things lack that come back
 	Held     []string          `json:"held,omitempty"`     // the jobs that it holds
 	Keep     int               `json:"keep,omitempty"`     // how many things it has jobs keep
+
+	unknown []string // of those that it holds, which are not in these rules
 }
 
 // steps returns how many outcomes have one of these steps.
@@ -156,7 +158,7 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	if h, unread := a.holding(ctx, true, nil); unread != nil {
 		err = cmp.Or(err, unread)
 	} else {
-		t.heldNow(h)
+		t.heldNow(h, a.All)
 	}
 	switch rep, unread := a.reportOf(ctx, job, runID); {
 	case errors.Is(err, restore.ErrNotInLog):
@@ -206,10 +208,15 @@ func (p *printer) taken(t taken, all bool) {
 }
 
 // heldNow notes what of what is held and kept is by the undo of this run.
-func (t *taken) heldNow(h holding) {
+func (t *taken) heldNow(h holding, known []manifest.Entry) {
 	for _, j := range h.Jobs {
-		if j.RunID == t.Run && j.Record == j.Job && !slices.Contains(t.Held, j.Job) {
-			t.Held = append(t.Held, j.Job)
+		if j.RunID != t.Run || j.Record != j.Job || slices.Contains(t.Held, j.Job) {
+			continue
+		}
+		t.Held = append(t.Held, j.Job)
+		isIt := func(e manifest.Entry) bool { return e.Name == j.Job }
+		if !jobstate.ForAll(j.Job) && !slices.ContainsFunc(known, isIt) {
+			t.unknown = append(t.unknown, j.Job)
 		}
 	}
 	for _, k := range h.Keep {
@@ -222,9 +229,12 @@ func (t *taken) heldNow(h holding) {
 // heldBy says what jobs do not do until they are resumed, and how that is said to them.
 func (p *printer) heldBy(t taken) {
 	if len(t.Held) > 0 {
-		held := strings.Replace(strings.Join(t.Held, ", "), jobstate.NewJobs, "jobs that are new ("+jobstate.NewJobs+")", 1)
-		p.Say("", 2, 2, "Held, because they could delete it again, or because these rules do not say what they do: %s. "+
-			"Correct the rule or the data, then:", held)
+		could := slices.DeleteFunc(slices.Clone(t.Held), func(job string) bool {
+			return job == jobstate.NewJobs || slices.Contains(t.unknown, job)
+		})
+		p.Say("", 2, 2, "Held, because they could delete it again: %s%s, and every job that is new (%s). Correct the rule or the data, then:",
+			strings.Join(could, ", "), prefixed("; because they are not in your file of rules, and nobody knows what they delete: ",
+				strings.Join(t.unknown, ", ")), jobstate.NewJobs)
 		p.Type("resume", t.Held...)
 	}
 	if t.Keep > 0 {
