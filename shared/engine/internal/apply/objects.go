@@ -121,14 +121,14 @@ func (a *Applier) deleteFollowing(ctx context.Context, all []*decide.Item) {
 			end(ctx, all, err)
 			return
 		}
-		pages, open := make([][]*decide.Item, len(all)), make([]*decide.Item, len(all))
+		pages, unread := make([][]*decide.Item, len(all)), make([]*decide.Item, len(all))
 		for i, err := range flow.Many(maxFollowUps, len(all), func(i int) error {
 			page, err, more := next[all[i]]()
 			for _, o := range page {
 				pages[i] = append(pages[i], a.led(ctx, all[i], o)...)
 			}
 			if more && err == nil && all[i].Then.Object.Folder && all[i].Fate.Kind != decide.OutOfTime {
-				open[i] = all[i]
+				unread[i] = all[i]
 			}
 			return err
 		}) {
@@ -140,7 +140,7 @@ func (a *Applier) deleteFollowing(ctx context.Context, all []*decide.Item) {
 				a.fails(o.Of, decide.FateOf(ctx, err))
 			}
 		}
-		all = slices.DeleteFunc(open, func(item *decide.Item) bool { return item == nil })
+		all = slices.DeleteFunc(unread, func(item *decide.Item) bool { return item == nil })
 	}
 }
 
@@ -201,8 +201,8 @@ func (a *Applier) fails(by *decide.Item, f decide.Fate) {
 // again.
 const maxLooks = 3
 
-// deleteLed deletes objects that are still as they were found. It looks again at what has changed. What became of each is the fate of
-// the item that leads there. An error says why no more can be deleted.
+// deleteLed deletes objects that are still as they were found. It looks again at what has changed. What became of each is the
+// fate of the item that leads there. An error says why no more can be deleted.
 func (a *Applier) deleteLed(ctx context.Context, all []*decide.Item) error {
 	for range maxLooks {
 		if len(all) == 0 {

@@ -143,8 +143,8 @@ func load(ctx context.Context, src cleanup.Source, group []*Item) (
 	return items, found, nil
 }
 
-// judged returns what loaded item i is judged as, and why it is refused unless it is due as it was asked for. now is its document, the
-// zero one if there is none.
+// judged returns what loaded item i is judged as, and why it is refused unless it is due as it was asked for. now is its
+// document, the zero one if there is none.
 func (d *Decider) judged(ctx context.Context, items cleanup.Loaded, i int, w *Item, now documents.Document) (o Outcome) {
 	judged, err := items.Judge(i, d.Run)
 	kept := d.Keeps(w)
@@ -166,7 +166,9 @@ func (d *Decider) judged(ctx context.Context, items cleanup.Loaded, i int, w *It
 }
 
 // change returns the change of loaded item i, which is due, and why it is refused, if it is.
-func (d *Decider) change(ctx context.Context, items cleanup.Loaded, i int, w *Item, due cleanup.Decision) (c cleanup.Change, f Fate) {
+func (d *Decider) change(
+	ctx context.Context, items cleanup.Loaded, i int, w *Item, due cleanup.Decision,
+) (c cleanup.Change, f Fate) {
 	var err error
 	if w.Rule.DeletesAlone() {
 		c.Writes = []documents.Write{{Op: documents.Delete, Ref: w.Ref}}
