@@ -26,7 +26,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Project is what a run worked on.
@@ -82,7 +81,7 @@ var (
 // end. It can be repeated: what is as it was before the run stays so.
 func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Outcome) error) error {
 	if err := p.undo(ctx, runID, o, each); err != nil {
-		return fmt.Errorf("undo %s: %w", harmless.Text(runID), err)
+		return fmt.Errorf("undo %s: %w", runID, err)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package restore_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +21,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -35,7 +33,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
-	"github.com/firesweep/firesweep/shared/harmless/harmlesstest"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -1019,53 +1016,4 @@ func TestWhatTheRunMayNotDelete(t *testing.T) {
 			enginetest.Want(t, "drafts that the run left", map[bool]int{false: 3}[lost], len(drafts))
 		})
 	}
-}
-
-// TestWhatIsToldIsHarmless: whatever the ids, fields and accounts of what comes back, and whatever Google answers.
-func TestWhatIsToldIsHarmless(t *testing.T) {
-	w, rep := newRun(t)
-	for i, evil := range harmlesstest.Texts {
-		path, field := "users/"+evil, undo.Fields{evil: {ValueType: &firestorepb.Value_StringValue{StringValue: evil}}}
-		data := accounts.Account{UID: evil, Email: evil + "@example.com", Providers: []accounts.Provider{{ID: evil, UID: evil}}}
-		w.log(t, rep.RunID, fmt.Sprint("99999", i), w.Now, undo.Record{Item: path},
-			undo.Record{Of: 1, Write: &undo.Write{Op: documents.Delete, Path: path, Found: true, Before: field}},
-			undo.Record{Of: 1, Write: &undo.Write{Op: documents.Update, Path: "friends/" + evil, Found: true, Before: field,
-				After: undo.Fields{evil: {ValueType: &firestorepb.Value_BooleanValue{}}}}},
-			undo.Record{Of: 1, Object: &undo.Object{Name: path + "/" + evil, Generation: 1}},
-			undo.Record{Of: 1, Account: &undo.Account{UID: evil, Data: data.JSON()}})
-		w.Set(t, "friends/"+evil, map[string]any{"other": evil})
-	}
-	said := 0
-	try := func(o restore.Options) {
-		t.Helper()
-		err := w.restorer.Undo(t.Context(), rep.RunID, o, func(o restore.Outcome) error {
-			for _, text := range []string{o.Why, o.Note} {
-				if text != "" {
-					said++
-					harmlesstest.Check(t, "an outcome", errors.New(text))
-				}
-			}
-			return nil
-		})
-		harmlesstest.Check(t, fmt.Sprintf("an undo of %q", o.Only), cmp.Or(err, errors.New("")))
-	}
-	for _, evil := range harmlesstest.Texts[:2] {
-		refused := status.Error(codes.PermissionDenied, evil)
-		try(restore.Options{})
-		if said == 0 {
-			t.Error("nothing was told")
-		}
-		try(restore.Options{Only: []string{evil}})
-		restorer := w.restorer
-		w.disturb(t, before(func(r *firestorepb.CommitRequest) error {
-			if strings.Contains(fmt.Sprint(r.GetWrites()), "undoing a run") {
-				return nil
-			}
-			return refused
-		}))
-		try(restore.Options{Apply: true})
-		w.restorer = restorer
-		w.Set(t, "users/"+evil, map[string]any{"by": "somebody"})
-	}
-	try(restore.Options{Apply: true})
 }
