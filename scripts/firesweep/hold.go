@@ -122,7 +122,8 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 			if err := a.mustBeThere(c.Context(), path); err != nil {
 				return err
 			}
-			h.Keep = append(h.Keep, keptItem{Kept: jobstate.Kept{Path: path, At: a.clock().UTC(), By: who(), Why: f.because}})
+			by := jobstate.Hold{At: a.clock().UTC(), By: who(), Why: f.because}
+			h.Keep = append(h.Keep, keptItem{Kept: jobstate.Kept{Path: path, Hold: by}})
 		}
 		return a.change(c, f.yes, nil, h, "Have all jobs keep this", func(p restore.Project, _ *heldJob) error {
 			return p.Keep(c.Context(), who(), f.because, f.keep...)
@@ -426,7 +427,7 @@ func (p *printer) holding(h holding) {
 		}
 	}
 	for _, k := range h.Keep[:min(len(h.Keep), listed)] {
-		list("Kept", jobstate.Hold{At: k.At, By: k.By, Why: k.Why, RunID: k.RunID}, k.Path, k.Database)
+		list("Kept", k.Hold, k.Path, k.Database)
 	}
 	if more := len(h.Keep) - listed; more > 0 {
 		p.Say("", 2, 2, "and %s more: use --json", plural(more, "item"))

@@ -182,6 +182,27 @@ func TestWhatWasLeftCountsAndShows(t *testing.T) {
 	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 }
 
+// TestATrippedJobKeepsItsPlace: what interrupted runs left is a pass by itself, and is done; the next run begins where this one did.
+func TestATrippedJobKeepsItsPlace(t *testing.T) {
+	f := reachFunction(t)
+	for _, id := range []string{"p1", "p2", "p3"} {
+		f.Set(t, "people/"+id, map[string]any{"leaves": true})
+	}
+	f.Put(t, "files/a", nil, []byte("x"))
+	behind, err := documents.Query{Collection: "people"}.After(documents.Document{Path: "people/p1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Set(t, "cleanupJobs/testJob", map[string]any{"checkpoint": string(behind)})
+	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"))
+	f.Env["MAX_ACTIONS"] = "1"
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Aborted, map[string]report.Counts{
+		"finish interrupted action": {Planned: 1, Done: 1}, "delete person": {Planned: 2}})
+	enginetest.Want(t, "objects and people", []int{0, 3}, []int{len(f.Objects(t)), len(f.IDs(t, "people"))})
+	enginetest.Want(t, "checkpoint", string(behind), enginetest.Checkpoint(job(t, f)))
+}
+
 // TestRestoredBetweenLookAndDeletion: a document that comes back while an entry is being done keeps the files and the account that it
 // led to.
 func TestRestoredBetweenLookAndDeletion(t *testing.T) {
@@ -229,7 +250,7 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 		want    report.Status
 	}{
 		"an account whose document is asked for": {leaving, enginetest.AccountOf("person", "people/p1"),
-			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "BatchGetDocuments") }, report.Failed},
+			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
 		"a file whose document is asked for": {leaving, file,
 			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
 		"a file when time is up": {leaving, file, func(f *enginetest.Function, saved, late *atomic.Bool) {

@@ -137,7 +137,7 @@ func TestCheckpointAfterEach(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			save := func(d documents.Document) error { return p.SaveCheckpoint("behind " + d.Path) }
+			save := func(d documents.Document, _ cleanup.Decision) error { return p.SaveCheckpoint("behind " + d.Path) }
 			if err := p.ConsiderEach(ctx, boxes, page.Documents, save); err != nil {
 				return err
 			}
