@@ -89,9 +89,5 @@ func (c *Client) Close() error {
 	return err
 }
 
-// Firestore returns the client library's client, for what a [Reader] lacks, such as a list of the collections. Nothing repeats
-// its requests.
-func (c *Client) Firestore() *firestore.Client { return c.firestore }
-
 // Reader returns the reading side of the database.
 func (c *Client) Reader() Reader { return Reader{c: c} }

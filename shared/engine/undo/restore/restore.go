@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
 
 	"github.com/firesweep/firesweep/shared/accounts"
@@ -29,14 +28,13 @@ import (
 
 // Project is what a run worked on.
 type Project struct {
-	Config    config.Config // says where that is
-	DB        documents.Writer
-	Firestore *firestore.Client      // of the same database, for what DB lacks; nothing of this package uses it
-	Bucket    *storage.BucketHandle  // nil: objects are left
-	Accounts  *accounts.Importer     // nil: accounts are left
-	Clock     func() time.Time       // the operator's, for records and for how long something took: leases go by Firestore's
-	Jobs      map[string]cleanup.Job // by name: what their runs can have done
-	AtOnce    int                    // how many items come back side by side; 0: as many as are fast, in no order
+	Config   config.Config // says where that is
+	DB       documents.Writer
+	Bucket   *storage.BucketHandle  // nil: objects are left
+	Accounts *accounts.Importer     // nil: accounts are left
+	Clock    func() time.Time       // the operator's, for records and for how long something took: leases go by Firestore's
+	Jobs     map[string]cleanup.Job // by name: what their runs can have done
+	AtOnce   int                    // how many items come back side by side; 0: as many as are fast, in no order
 }
 
 // Options say what to take back.

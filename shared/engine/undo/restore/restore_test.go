@@ -266,21 +266,6 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestNumberedIDs: Firestore shows Datastore's numbers as ids that it else reserves; documents of such ids come back, and the
-// rest.
-func TestNumberedIDs(t *testing.T) {
-	w := newWorld(t)
-	for _, collection := range []string{"users", "friends", "drafts"} {
-		w.Set(t, collection+"/__id7__", map[string]any{"name": "7"})
-	}
-	steps, _ := w.undo(t, w.run(t).RunID, apply)
-	for _, collection := range []string{"users", "drafts"} {
-		if path := collection + "/__id7__"; !slices.Contains(steps[undo.Recreate], path) || w.Documents(t, collection)["__id7__"] == nil {
-			t.Errorf("%s is not back: %v", path, steps)
-		}
-	}
-}
-
 // TestUndoneByOneThatWasKilled: what an undo has brought back that ended before it noted that, or with an error, is noted when
 // it is done again; once it is, nothing more is.
 func TestUndoneByOneThatWasKilled(t *testing.T) {
@@ -991,7 +976,7 @@ func TestWhatTheRunMayNotDelete(t *testing.T) {
 				}
 				return status.Error(codes.PermissionDenied, "no")
 			}))
-			w.Hooks.Transport = onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			w.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 				switch {
 				case r.Method != http.MethodDelete || !strings.HasSuffix(r.URL.Path, "/orphan"):
 					return send()
@@ -999,7 +984,7 @@ func TestWhatTheRunMayNotDelete(t *testing.T) {
 					answer, err := send()
 					return nil, errors.Join(syscall.ECONNRESET, err, answer.Body.Close())
 				}
-				return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: http.NoBody}, nil
+				return enginetest.StorageRefuses(r, http.StatusForbidden), nil
 			})
 			rep := w.Run(t, "")
 			enginetest.Want(t, "status", map[bool]report.Status{false: report.Failed, true: report.Completed}[lost], rep.Status)
