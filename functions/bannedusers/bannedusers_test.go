@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -102,6 +101,24 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 	f.wantLeft(t, left{Users: []string{"later"}, Accounts: []string{"later"}})
 }
 
+// TestListedUsersTakeNobodysPlace: a run deletes as many as it may of those who are not on the list of what jobs keep.
+func TestListedUsersTakeNobodysPlace(t *testing.T) {
+	f := newFunction(t)
+	f.Env["MAX_USERS"] = "3"
+	var all []string
+	for i := range 9 {
+		all = append(all, fmt.Sprintf("u%d", i))
+		f.user(t, all[i], "permanent", ago(time.Duration(24-i)*time.Hour))
+	}
+	f.SignUp(t, all...)
+	f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping("users/u0", "users/u1/posts/p"))
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete user", 3))
+	survivors := []string{"u0", "u1", "u5", "u6", "u7", "u8"}
+	f.wantLeft(t, left{Users: survivors, Accounts: survivors})
+	enginetest.Want(t, "left for the next run", 4, got.Kept[fmt.Sprintf(keptByLimit, 3)])
+}
+
 // TestUnsetDates: users with a date that many languages write for none are kept and named, and take nobody's place in a run.
 func TestUnsetDates(t *testing.T) {
 	f := newFunction(t)
@@ -149,13 +166,11 @@ func TestSignedUpAgainSinceTheNote(t *testing.T) {
 	f.Set(t, "authDeletionRetries/u1", map[string]any{"addedAt": ago(time.Hour)})
 	f.Import(t, new(auth.UserToImport).UID("u1").Metadata(&auth.UserMetadata{CreationTimestamp: time.Now().Add(time.Minute).UnixMilli()}))
 	failure := errors.New("quota exceeded")
-	f.Hooks.Accounts = func(base accounts.API) accounts.API {
-		return accounts.Wrap(base, func(method string, _ []string, send func() error) error {
-			if method == "GetUsers" && failure != nil {
-				return failure
-			}
-			return send()
-		})
+	f.Hooks.Accounts = func(method string, _ []string, send func() error) error {
+		if method == "GetUsers" && failure != nil {
+			return failure
+		}
+		return send()
 	}
 	enginetest.Want(t, "unseen", map[string]int{keptAccount: 1}, f.Run(t, "").Kept)
 	f.wantLeft(t, left{Accounts: []string{"u1"}, Notes: []string{"u1"}})
@@ -163,6 +178,24 @@ func TestSignedUpAgainSinceTheNote(t *testing.T) {
 	got := f.Run(t, "")
 	enginetest.Want(t, "kept", map[string]int{"an account that was made again since": 1}, got.Kept)
 	f.wantLeft(t, left{Accounts: []string{"u1"}})
+}
+
+// TestIDLongerThanAUID has users who can have no account: only the document is deleted.
+func TestIDLongerThanAUID(t *testing.T) {
+	f := newFunction(t)
+	f.user(t, strings.Repeat("x", 129), "permanent", ago(time.Hour))
+	f.user(t, strings.Repeat("長", 129), "permanent", ago(time.Hour))
+	f.user(t, strings.Repeat("x", 1500), "permanent", ago(time.Hour))
+	f.user(t, strings.Repeat("y", 1500), "permanent", now.Add(time.Hour))
+	f.user(t, "u1", "permanent", ago(time.Minute))
+	f.SignUp(t, "u1", strings.Repeat("x", 128))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete user", 4))
+	f.wantLeft(t, left{Users: []string{strings.Repeat("y", 1500)}, Accounts: []string{strings.Repeat("x", 128)}})
+	told := 0
+	for _, line := range f.LogLines(t) {
+		told += strings.Count(fmt.Sprint(line["writes"]), "delete account")
+	}
+	enginetest.Want(t, "deletions of accounts that the log tells", 1, told)
 }
 
 const retry = "retry account deletion"
