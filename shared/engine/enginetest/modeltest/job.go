@@ -27,6 +27,8 @@ type Job struct {
 	// Name names documents whose ids are derived, see [World.Renamed]; nil if there are none.
 	Name   func(path string, data map[string]any) string
 	Loaded func(World) // if set, called after a world was loaded
+	// Reads is the model of what a run reads of Firestore at most, between two worlds; nil: nobody looks.
+	Reads func(before, after World) int
 }
 
 // Check proves the job on random worlds, which draw draws.
@@ -125,8 +127,14 @@ func (r *round) runAll() {
 	for n, d := range r.Steps {
 		r.Now = r.Now.Add(d)
 		when := fmt.Sprintf("run %d, at %s", n+1, r.Now)
-		r.run(when)
-		r.is(when, r.After(r.t, r.world, nil))
+		before := r.world
+		rep := r.run(when)
+		r.is(when, r.After(r.t, before, nil))
+		if r.Reads != nil {
+			if n, most := int(rep.Usage.FirestoreReads), r.Reads(before, r.world); n > most {
+				r.t.Fatalf("%s: %d reads, more than %d", when, n, most)
+			}
+		}
 	}
 }
 
