@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -38,7 +37,7 @@ func (s *Steps) Run(f *engine.Function) *Process {
 	f.Hooks.Dial = append(f.Hooks.Dial, p.dial(Firestore)...)
 	f.Hooks.DialTasks = append(f.Hooks.DialTasks, p.dial(Tasks)...)
 	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper { return transport{p, base} }
-	f.Hooks.Accounts = func(base accounts.API) accounts.API { return accounts.Wrap(base, p.authentication) }
+	f.Hooks.Accounts = p.authentication
 	return p
 }
 
@@ -47,7 +46,7 @@ func (s *Steps) Undo(h *backends.Hooks) *Process {
 	p := s.newProcess()
 	h.Dial = append(h.Dial, p.dial(Firestore)...)
 	h.Transport = func(base http.RoundTripper) http.RoundTripper { return transport{p, base} }
-	h.Accounts = func(base accounts.API) accounts.API { return accounts.Wrap(base, p.authentication) }
+	h.Accounts = p.authentication
 	return p
 }
 

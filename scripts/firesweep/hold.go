@@ -128,7 +128,8 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 			if err := a.mustBeThere(c.Context(), path); err != nil {
 				return err
 			}
-			h.Keep = append(h.Keep, keptItem{Kept: jobstate.Kept{Path: path, At: a.clock().UTC(), By: who(), Why: f.because}})
+			by := jobstate.Hold{At: a.clock().UTC(), By: who(), Why: f.because}
+			h.Keep = append(h.Keep, keptItem{Kept: jobstate.Kept{Path: path, Hold: by}})
 			back = append(back, "--keep "+quoted(path))
 		}
 		kept := func(p *printer, _ []string) {
@@ -454,7 +455,7 @@ func (p *printer) holding(h holding) {
 		}
 	}
 	for _, k := range h.Keep[:min(len(h.Keep), listed)] {
-		list("Kept", jobstate.Hold{At: k.At, By: k.By, Why: k.Why, RunID: k.RunID}, k.Path, k.Database)
+		list("Kept", k.Hold, k.Path, k.Database)
 	}
 	if more := len(h.Keep) - listed; more > 0 {
 		p.Say("", 2, 2, "and %s more: use --json", plural(more, "item"))

@@ -108,7 +108,7 @@ func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings
 		}
 	}
 	if on.Firestore == "" || on.Auth != "" {
-		client, err := accounts.Open(ctx, a.getenv("GOOGLE_CLOUD_PROJECT"), true, accounts.ReadOnly)
+		client, err := accounts.Open(ctx, a.getenv("GOOGLE_CLOUD_PROJECT"), true, accounts.ReadOnly(nil))
 		if err != nil {
 			return nil, err
 		}

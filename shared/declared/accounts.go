@@ -26,7 +26,7 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 			return err
 		}
 	}
-	token, keepers, told := p.Checkpoint, keepers{}, false
+	token, looked, told := p.Checkpoint, lookups{}, false
 	for page, err := range p.Accounts.Pages(ctx, token) {
 		if errors.Is(err, accounts.ErrToken) {
 			return fmt.Errorf("%w: %w", documents.ErrCursor, err)
@@ -36,7 +36,7 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 		}
 		found, err := p.ConsiderAccounts(ctx, page.Accounts)
 		if err == nil {
-			err = keepers.considered(ctx, p, found)
+			err = looked.considered(ctx, p, found)
 		}
 		if err == nil && !told && (found.Due > 0 || len(p.LastWarnings) > 0) {
 			if told, err = true, unfound(ctx, p, c.Rule); err == nil {

@@ -98,3 +98,30 @@ func TestWithOfAccountsThatLeadsToNothing(t *testing.T) {
 	enginetest.WantAborted(t, f.Run(t, ""), "never found: with[1].with[0]: the collection order has no document")
 	enginetest.Want(t, "accounts", []string{"one"}, f.Accounts(t))
 }
+
+// TestUnlessOfWithThatLooksInVain: an exception of with whose collection is empty, or by a field that nobody writes, keeps nothing, so
+// no run does anything until it is right.
+func TestUnlessOfWithThatLooksInVain(t *testing.T) {
+	t.Parallel()
+	for told, unless := range map[string]fields{
+		"the collection holdz has no document": {"document": "holdz/{id}"},
+		"no document of holds has bil":         {"collection": "holds", "field": "bil"},
+		"":                                     {"collection": "holds", "field": "bill"},
+	} {
+		t.Run(told, func(t *testing.T) {
+			f := start(t, drafts(fields{"with": array{fields{"subcollection": "bills", "unless": array{unless}}}}))
+			f.Set(t, "holds/h", fields{"bill": "other"})
+			f.Set(t, "drafts/d", fields{"updatedAt": old})
+			f.Set(t, "drafts/d/bills/b", fields{"x": true})
+			if told == "" {
+				enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
+				return
+			}
+			for range 2 {
+				f.Now = f.Now.Add(time.Hour)
+				enginetest.WantAborted(t, f.Run(t, `{"force":true}`), "never found: with[0].unless[0]: "+told+", so a run does nothing: is that its name?")
+			}
+			enginetest.Want(t, "drafts", []string{"d"}, f.IDs(t, "drafts"))
+		})
+	}
+}

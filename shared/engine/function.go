@@ -239,7 +239,7 @@ func (r *run) openWriters() {
 	}
 	if c.Accounts != nil {
 		a.Accounts = c.Accounts.Writer()
-		a.Accounts.Written, a.Accounts.InTime = r.DeletedAccounts, r.inTime
+		a.Accounts.InTime = r.inTime
 		r.decider.People = a.Accounts.Reader
 	}
 	if r.hooks.writers != nil {

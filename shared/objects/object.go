@@ -52,9 +52,6 @@ type Writer struct {
 	Reader
 	pace   *rate.Limiter
 	InTime func() error // if set, is asked right before a deletion is sent, whose error its own is
-	// Written, if set, is called with every deletion that took effect. With unsure it is called with one that may have taken
-	// effect, because the answer was lost.
-	Written func(ctx context.Context, d Deletion, unsure bool)
 }
 
 // Writer returns the writing side of the bucket, and how fast it deletes.
@@ -95,15 +92,6 @@ type Deletion struct {
 // listed, and a [HeldError] if it is under a hold or its retention period is not over. Transient failures are sent again,
 // with backoff.
 func (w Writer) Delete(ctx context.Context, d Deletion) error {
-	err := w.delete(ctx, d)
-	lost := err != nil && (storage.ShouldRetry(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
-	if w.Written != nil && (err == nil || lost) {
-		w.Written(ctx, d, lost)
-	}
-	return err
-}
-
-func (w Writer) delete(ctx context.Context, d Deletion) error {
 	object := w.c.bucket.Object(d.Name).
 		If(storage.Conditions{GenerationMatch: d.Generation, MetagenerationMatch: d.Metageneration}).
 		Retryer(storage.WithPolicy(storage.RetryNever)) // for the library looks at no clock after its pauses
@@ -149,6 +137,11 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 	default:
 		return harmless.Errorf("delete object %s: %w", d.Name, err)
 	}
+}
+
+// Unsure reports whether a deletion that ended with an error may have taken effect, because the answer was lost.
+func Unsure(err error) bool {
+	return storage.ShouldRetry(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // Denied reports whether Cloud Storage refused a request to the caller. An object that may not be deleted stays.

@@ -20,7 +20,7 @@ func (r Rule) Judged() map[string][]string {
 		}
 	}
 	add(r.At(), r.deciding()...)
-	for _, one := range slices.Concat(r.asked(), r.Along()) {
+	for _, one := range slices.Concat(r.Asks(), r.Along()) {
 		add(one.Of, r.FieldHoles(one.Document+one.Account)...)
 		at := cmp.Or(one.At(one.Of), one.Of) // a field of the item refers to objects
 		add(at, one.Field)

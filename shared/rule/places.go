@@ -65,8 +65,8 @@ func along(with []Relation, of string, in Place) (all []Along) {
 	return all
 }
 
-// asked returns what is looked for to decide: about the rule's items, and about what is deleted together with them.
-func (r Rule) asked() (all []Along) {
+// Asks returns what is looked for to decide: about the rule's items, and about what is deleted together with them.
+func (r Rule) Asks() (all []Along) {
 	for _, related := range r.Related() {
 		all = append(all, Along{related, r.At(), r.Place()})
 	}

@@ -180,13 +180,13 @@ func (r Rule) DeletesAccounts() bool {
 
 // ReadsAccounts reports whether the rule looks for accounts.
 func (r Rule) ReadsAccounts() bool {
-	asked := r.asked()
+	asks := r.Asks()
 	for _, other := range r.Others {
 		for _, u := range other.Unless {
-			asked = append(asked, Along{Relation: u})
+			asks = append(asks, Along{Relation: u})
 		}
 	}
-	return r.Accounts != "" || slices.ContainsFunc(asked, func(a Along) bool { return a.Account != "" })
+	return r.Accounts != "" || slices.ContainsFunc(asks, func(a Along) bool { return a.Account != "" })
 }
 
 // DuePercent returns the percentage of a collection, of a folder or of all accounts that may be due.

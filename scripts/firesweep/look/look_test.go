@@ -65,9 +65,8 @@ func TestNothingIsKnownOfAccounts(t *testing.T) {
 		}
 		p.Set(t, fmt.Sprintf("users/u%d/notes/1", n), map[string]any{"n": n})
 	}
-	refused, err := accounts.Open(t.Context(), p.ID, true, func(base accounts.API) accounts.API {
-		return accounts.Wrap(base, func(string, []string, func() error) error { return errors.New("you may not read them") })
-	})
+	denied := func(string, []string, func() error) error { return errors.New("you may not read them") }
+	refused, err := accounts.Open(t.Context(), p.ID, true, denied)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,6 @@ package apply
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -19,10 +17,10 @@ import (
 )
 
 // What a run deletes or changes is saved for undo, in its log: documents in the commit that deletes or changes them, objects and
-// accounts in a commit of its own before ([Applier.open]). Of these, what then stays is noted ([Applier.stay]).
+// accounts in a commit of its own before ([Applier.deleteOutside]).
 
-// commit is what one attempt of a commit writes, and what that leaves in the log.
-type commit struct {
+// attempt is what one attempt of a commit writes, and what that leaves in the log.
+type attempt struct {
 	outcomes []decide.Outcome // of the items
 	writes   []documents.Write
 	records  []undo.Record
@@ -34,10 +32,8 @@ type commit struct {
 	opened documents.Ref // the Todo that it left; zero: none
 }
 
-// commit judges documents once more and writes their changes, all in one transaction. A panic is an error. Of one that failed, nothing
-// is known but how much it held, if that was too much.
-func (a *Applier) commit(ctx context.Context, group []*decide.Item) (c *commit, err error) {
-	c = &commit{}
+// commit judges documents once more and writes their changes, all in one transaction. A panic is an error.
+func (a *Applier) commit(ctx context.Context, group []*decide.Item) (c *attempt, err error) {
 	defer guard.Recover(&err)
 	room := cleanup.MaxRoom
 	for _, item := range group {
@@ -46,29 +42,21 @@ func (a *Applier) commit(ctx context.Context, group []*decide.Item) (c *commit, 
 	if len(group) > 1 {
 		ctx = documents.AtMost(ctx, maxTogether)
 	}
-	try := func(ctx context.Context, tx *documents.Transaction) (*decide.Source, *commit, error) {
+	return a.send(ctx, len(group) > 1, group, func(ctx context.Context, tx *documents.Transaction) (*decide.Source, *attempt, error) {
 		src := a.In(tx, room)
 		outcomes, err := a.Decide(ctx, src, group)
-		c := &commit{outcomes: outcomes}
+		c := &attempt{outcomes: outcomes}
 		var changes []cleanup.Change
 		for i, o := range outcomes {
 			group[i].Tried = len(o.Change.Writes)
-			if o.Written && group[i].Tried > 0 {
+			if o.Place == decide.InCommit && group[i].Tried > 0 {
 				changes = append(changes, o.Change)
 				c.writes = append(c.writes, o.Change.Writes...)
 			}
 		}
 		c.todo = a.todoOf(group[0].Rule, changes)
 		return src, c, err
-	}
-	sent, err := a.send(ctx, len(group) > 1, group, try)
-	if err == nil {
-		return sent, nil
-	}
-	if tooMuch, is := errors.AsType[*documents.TooMuchError](err); is {
-		c.bytes = tooMuch.Bytes
-	}
-	return c, err
+	})
 }
 
 // send commits what try returns for items, together with what that leaves in the log, and returns the attempt that counts. It
@@ -76,10 +64,10 @@ func (a *Applier) commit(ctx context.Context, group []*decide.Item) (c *commit, 
 // does not retry after contention.
 func (a *Applier) send(
 	ctx context.Context, once bool, items []*decide.Item,
-	try func(context.Context, *documents.Transaction) (*decide.Source, *commit, error),
-) (c *commit, err error) {
+	try func(context.Context, *documents.Transaction) (*decide.Source, *attempt, error),
+) (c *attempt, err error) {
 	entry, over := a.Log.Next(), a.Log.TakeOver()
-	var tried []*commit
+	var tried []*attempt
 	at, unsure, err := a.Documents.Transact(ctx, once, func(ctx context.Context, tx *documents.Transaction) error {
 		if len(tried) > 0 {
 			took, at, err := entry.Took(ctx, tx, len(tried))
@@ -103,7 +91,7 @@ func (a *Applier) send(
 			return err
 		}
 		if once && c.bytes > maxTogether {
-			return &documents.TooMuchError{Bytes: c.bytes}
+			return documents.ErrTooMuch
 		}
 		left, err := entry.Writes(len(tried), c.records, c.todo)
 		if err != nil {
@@ -116,15 +104,15 @@ func (a *Applier) send(
 		return tx.Apply(writes...)
 	})
 	if c == nil {
-		c = &commit{}
+		c = &attempt{}
 	}
 	switch {
 	case err == nil:
 		a.WroteDocuments(ctx, c.writes, false)
 	case unsure:
-		for _, attempt := range tried {
-			if len(attempt.writes) > 0 {
-				c.writes = attempt.writes
+		for _, t := range tried {
+			if len(t.writes) > 0 {
+				c.writes = t.writes
 			}
 		}
 		a.WroteDocuments(ctx, c.writes, true)
@@ -141,7 +129,7 @@ func (a *Applier) send(
 // record adds to a commit what is saved for undo: of each item its record, then the documents that its writes delete or change,
 // as they were. It reads the documents that nobody has read yet. Of an item of the bundle's own, a record would tell people
 // nothing.
-func (a *Applier) record(ctx context.Context, src *decide.Source, items []*decide.Item, c *commit) error {
+func (a *Applier) record(ctx context.Context, src *decide.Source, items []*decide.Item, c *attempt) error {
 	if !a.Saves {
 		return nil
 	}
@@ -159,7 +147,7 @@ func (a *Applier) record(ctx context.Context, src *decide.Source, items []*decid
 		c.bytes += docsize.Of(d.Path, d.Data)
 	}
 	for i, o := range c.outcomes {
-		if !o.Written || len(o.Change.Writes) == 0 {
+		if o.Place != decide.InCommit || len(o.Change.Writes) == 0 {
 			continue
 		}
 		place := 0
@@ -182,42 +170,4 @@ func (a *Applier) record(ctx context.Context, src *decide.Source, items []*decid
 		}
 	}
 	return nil
-}
-
-// open commits an entry alone: what is about to be deleted outside of Firestore, and what follows that. The entry is the zero one
-// if there is nothing to write. The commit can be sent again: it is the same every time.
-func (a *Applier) open(ctx context.Context, records []undo.Record, todo runlog.Todo) (e runlog.Entry, err error) {
-	if !a.Saves {
-		records = nil
-	}
-	if len(records) == 0 && todo.Empty() {
-		return e, nil
-	}
-	over := a.Log.TakeOver()
-	e = a.Log.Next()
-	writes, err := e.Writes(1, records, todo)
-	writes = append(writes, runlog.Deletions(over)...)
-	if err == nil {
-		err = a.Documents.Wait(ctx, len(writes))
-	}
-	if err == nil {
-		err = a.Documents.Put(ctx, writes)
-	}
-	if err != nil {
-		a.Log.Over(over...)
-		return e, fmt.Errorf("save in the undo log what is to be deleted, so none of it was: %w", err)
-	}
-	return e, nil
-}
-
-// stay notes in an entry what was not deleted, by the places of the records: whoever deletes it later does not get it back by an
-// undo.
-func (a *Applier) stay(ctx context.Context, e runlog.Entry, places []int) {
-	if !a.Saves || len(places) == 0 {
-		return
-	}
-	if err := a.Documents.Put(ctx, []documents.Write{e.Stay(places)}); err != nil {
-		const text = "%s could not note in the undo log that %d objects or accounts stayed: %s"
-		a.Logger.WarnContext(ctx, fmt.Sprintf(text, a.Job.Name, len(places), err))
-	}
 }

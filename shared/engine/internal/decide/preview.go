@@ -19,14 +19,14 @@ func (d *Decider) Preview(ctx context.Context, item *Item) error {
 	if err != nil {
 		return err
 	}
-	o, kept := outcomes[0], new(KeptError)
-	switch {
-	case o.Err == nil:
+	switch o := outcomes[0]; o.Fate.Kind {
+	case Done:
 		item.previewed(o.Change)
-	case errors.As(o.Err, &kept), o.Change.Invalid != "":
-		item.Kept = o.Err.Error()
+	case Kept, Invalid:
+		item.Kept = o.Fate.Because
+	default: // it was changed since it was found, or the run fails with it
 	}
-	return nil // anything else was changed since it was found, or the run fails with it
+	return nil
 }
 
 // PreviewNext adds to the item of an account what is deleted once the account is: documents, and what is deleted with them.
@@ -42,7 +42,7 @@ func (d *Decider) PreviewNext(ctx context.Context, account *Item, next []cleanup
 			continue
 		case err != nil:
 			return err
-		case outcomes[0].Err != nil: // it does not exist, or something keeps it
+		case outcomes[0].Place == Refused: // it does not exist, or something keeps it
 			continue
 		}
 		item.previewed(outcomes[0].Change)
@@ -114,15 +114,21 @@ func (i *Item) has(what string, times int) {
 // PreviewTodo adds to an item what a run would do of what an earlier one left to do.
 func (d *Decider) PreviewTodo(ctx context.Context, item *Item, then, next []*Item) error {
 	item.More = len(next) > 0
-	then, err := d.StillAbsent(ctx, then)
+	d.LookAgain(ctx, then)
 	for _, i := range then {
-		if kept := d.FollowsKept(*i.Then); kept != nil {
+		kept := d.Keeps(i)
+		switch {
+		case i.Fate.Kind == Back:
+			d.KeepNamed(ctx, d.TargetOf(*i.Then), i.Fate.Reason)
+		case i.Fate.Kind != Done:
+			return i.Fate.Err
+		case kept != nil:
 			item.Kept = kept.Error()
-			continue
+		default:
+			item.follows(*i.Then)
 		}
-		item.follows(*i.Then)
 	}
-	return err
+	return nil
 }
 
 // maxWhole is how many whole documents, of up to 1 MiB each, one request for a preview asks for.

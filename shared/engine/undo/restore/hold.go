@@ -116,7 +116,7 @@ func (u *undoing) hold(ctx context.Context, in Project, record string) error {
 	for _, path := range slices.Sorted(maps.Keys(u.with)) {
 		isShared := strings.HasPrefix(path, report.ObjectPrefix) || strings.HasPrefix(path, report.AccountPrefix)
 		if isShared || at.database == u.Config.Database {
-			kept = append(kept, jobstate.Kept{Path: path, At: hold.At, By: hold.By, Why: hold.Why, RunID: hold.RunID})
+			kept = append(kept, jobstate.Kept{Path: path, Hold: hold})
 		}
 	}
 	err := in.change(ctx, record, func(s jobstate.State) (jobstate.State, error) {
@@ -219,7 +219,7 @@ func (p Project) Resume(ctx context.Context, job string) error {
 func (p Project) Keep(ctx context.Context, by, why string, paths ...string) error {
 	items := make([]jobstate.Kept, len(paths))
 	for i, path := range paths {
-		items[i] = jobstate.Kept{Path: path, At: p.Clock().UTC(), By: by, Why: why}
+		items[i] = jobstate.Kept{Path: path, Hold: jobstate.Hold{At: p.Clock().UTC(), By: by, Why: why}}
 	}
 	return p.change(ctx, jobstate.AllJobs, func(s jobstate.State) (jobstate.State, error) { return s.Keeping(items...) })
 }

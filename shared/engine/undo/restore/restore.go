@@ -22,7 +22,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -106,10 +105,10 @@ func (p Project) undo(ctx context.Context, runID string, o Options, each func(Ou
 		holder: undo.HolderPrefix + runID + "-" + rand.Text()[:8], at: p.Clock().UTC().Truncate(time.Microsecond),
 		records: map[string]int{}, writes: map[string]int{}, named: map[string]bool{}, matched: map[string]bool{},
 		refused: map[string]bool{}, by: map[string]bool{job: true}, with: map[string][]string{},
-		held: map[place]jobstate.State{}, ran: map[place]bool{}, came: map[string]bool{}, canHave: decide.CanHaveDone(p.Jobs[job]),
+		held: map[place]jobstate.State{}, ran: map[place]bool{}, came: map[string]bool{}, canHave: reachOf(p.Jobs[job]).canHaveDone,
 		covers: map[string]func(undo.Record) bool{}}
 	for name, j := range p.Jobs {
-		u.covers[name] = decide.Covers(j)
+		u.covers[name] = reachOf(j).covers
 	}
 	if o.Apply {
 		return u.apply(ctx)
