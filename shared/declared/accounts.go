@@ -140,7 +140,7 @@ func (c accountsOf) along() (all []cleanup.AnyRule) {
 
 // following returns the rule about documents that are deleted with accounts, of any age: what keeps an account keeps them.
 func (c accountsOf) following(w rule.Relation) rule.Rule {
-	r := rule.Rule{Collection: w.Place().Collection, Age: rule.Ages{}, With: slices.Clone(w.With), Others: c.Others}
+	r := rule.Rule{Collection: string(w.Place("")), Age: rule.Ages{}, With: slices.Clone(w.With), Others: c.Others}
 	for _, u := range c.Related() {
 		r.Unless = append(r.Unless, rule.Relation{Document: strings.ReplaceAll(u.Document, "{uid}", "{id}")})
 	}

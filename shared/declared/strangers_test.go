@@ -149,7 +149,7 @@ var strangers = map[string]stranger{
 		data:    map[string]any{"drafts/due/parts/none/views/v": fields{}, "drafts/due/parts/none/notes/n": fields{}, "drafts/young/parts/p": fields{}},
 		deleted: []string{"drafts/due/parts/none/notes/n"}, said: "with[0].with: views below 1 of 1 documents would stay"},
 	"a misspelt subcollection with others below": {with: array{fields{"subcollection": "part", "with": array{fields{"subcollection": "notes"}}}},
-		data: map[string]any{"drafts/due/parts/none/notes/n": fields{}}, kept: true, said: "with[0]: the collection part has no document"},
+		data: map[string]any{"drafts/due/parts/none/notes/n": fields{}}, kept: true, said: "with[0]: the collection drafts/{id}/part has no document"},
 	"what refers to it below a missing child": {with: array{fields{"subcollection": "parts", "with": array{fields{"collection": "logs", "field": "part"}}}},
 		data:    map[string]any{"drafts/due/parts/none/x/x": fields{}, "drafts/due/parts/p": fields{}, "logs/1": fields{"part": reference("drafts/due/parts/none")}, "logs/2": fields{"part": reference("drafts/due/parts/p")}},
 		deleted: []string{"drafts/due/parts/p", "logs/1", "logs/2"}},
@@ -186,8 +186,8 @@ var strangers = map[string]stranger{
 	"a tenant that meets one condition": {unless: signed, data: tenants(fields{"tenant": "odd"})},
 
 	// Fields by which unless looks and that no document there has, such as a misspelt one.
-	"nobody has the time":         {unless: messages("creatdAt"), data: messagesOf(fields{"sentAt": old}), kept: true, said: "no document of messages has creatdAt"},
-	"the time is null":            {unless: messages("nullAt"), data: messagesOf(fields{"nullAt": nil}), kept: true, said: "no document of messages has nullAt"},
+	"nobody has the time":         {unless: messages("creatdAt"), data: messagesOf(fields{"sentAt": old}), kept: true, said: "no document of drafts/{id}/messages has creatdAt"},
+	"the time is null":            {unless: messages("nullAt"), data: messagesOf(fields{"nullAt": nil}), kept: true, said: "no document of drafts/{id}/messages has nullAt"},
 	"nobody has the time of logs": {unless: logs("sent", nil), data: map[string]any{"logs/1": fields{"sent": "x", "at": old}}, kept: true, said: "no document of logs has sentAt"},
 	"nobody has the field":        {unless: array{fields{"collection": "logs", "field": "cht"}}, data: logsOf, kept: true, said: "no document of logs has cht"},
 	"the field is null":           {unless: array{fields{"collection": "logs", "field": "null"}}, data: logsOf, kept: true, said: "no document of logs has null"},
