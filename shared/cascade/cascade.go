@@ -449,7 +449,7 @@ func (w With) follow(change *cleanup.Change, a rule.Relation, i item, run cleanu
 		change.Then = append(change.Then, cleanup.FollowUp{Object: cleanup.ObjectDeletion{Name: folder, Folder: true}, Absent: i.Ref()})
 	case a.Objects != "":
 		Objects{
-			Field: a.Field, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home, read: i.files[a.Key],
+			Field: a.Field, OwnerKey: a.Metadata, Home: w.Home, read: i.files[a.Key],
 			Under:   objects.Folders{folder},
 			Outside: a.Field + " names an object outside " + strings.TrimSuffix(a.Objects, rule.Everything),
 		}.Follow(change, run.Config, i.Ref(), i.Document)

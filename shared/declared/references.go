@@ -103,7 +103,7 @@ func (c references) names(ctx context.Context, r documents.Reader, run cleanup.R
 		q.PageSize = PageSize
 		for _, g := range c.Gone {
 			if g.Place("") == of.Place("") {
-				fields = append(fields, cascade.Objects{Field: g.Field, Under: folder, ByName: true})
+				fields = append(fields, cascade.Objects{Field: g.Field, Under: folder})
 				q.Select = append(q.Select, rule.Selected(g.Field)...)
 			}
 		}

@@ -56,6 +56,23 @@ func TestManyFiles(t *testing.T) {
 	enginetest.Want(t, "kept", 1, rep.Kept["photos[] may refer to more files than anybody can tell"])
 }
 
+// TestFilesBehindTheFirst200: of a document that refers to more files than a commit looks up, the others stay, like the one here that
+// another document refers to.
+func TestFilesBehindTheFirst200(t *testing.T) {
+	f := start(t, drafts(fields{"maxDuePercent": 100, "with": array{fields{"objects": "covers/**", "field": "photos[]"}}}))
+	var photos array
+	for i := range 200 {
+		photos = append(photos, fmt.Sprintf("covers/none%03d.png", i))
+	}
+	f.Put(t, "covers/shared.png", nil, nil)
+	f.Set(t, "drafts/due", fields{"updatedAt": old, "photos": append(photos, "covers/shared.png")})
+	f.Set(t, "drafts/young", fields{"updatedAt": now, "photos": array{"covers/shared.png"}})
+	rep := f.Run(t, "")
+	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 1))
+	enginetest.Want(t, "files", []string{"covers/shared.png"}, f.Objects(t))
+	enginetest.Want(t, "kept", 1, rep.Kept["one document names more than 200 objects"])
+}
+
 // sharedFile runs a rule about a document that refers to a file, and another that stays and refers to what others is.
 func sharedFile(t *testing.T, field, own, others, in string) {
 	t.Helper()
