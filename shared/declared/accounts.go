@@ -68,12 +68,8 @@ func (c accountsOf) tell(ctx context.Context, p *cleanup.Planner, all []accounts
 				due = append(due, ref.Path())
 			}
 		}
-		stay, err := Staying(ctx, p.Documents, w.Key+"."+withRole, c.following(w), due)
-		if err != nil {
+		if err := stays(ctx, p, w.Key+"."+withRole, c.following(w), due); err != nil {
 			return err
-		}
-		for _, text := range stay {
-			p.Warn(ctx, text)
 		}
 	}
 	return nil

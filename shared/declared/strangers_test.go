@@ -196,6 +196,20 @@ var strangers = map[string]stranger{
 	"nobody of a group has it":    {unless: array{fields{"collectionGroup": "messages", "field": "cht"}}, data: messagesOf(fields{"of": "x"}), kept: true, said: "no document of messages has cht"},
 	"others are in the group":     {unless: array{fields{"collectionGroup": "messages", "field": "of"}}, data: messagesOf(fields{"of": "other"})},
 
+	// Documents to which others refer by the same field, with what belongs to them.
+	"a team of another":     {with: team, data: ofTeam(fields{"team": "red"}, fields{"team": "red"}), said: staysUsed},
+	"a team of nobody else": {with: team, data: ofTeam(fields{"team": "red"}, fields{"team": "x"}), deleted: []string{"teams/red", "teams/red/days/x"}},
+	"a number of another":   {with: array{fields{"document": "teams/{team}"}}, data: map[string]any{"due": fields{"team": "7"}, "young": fields{"team": int64(7)}, "teams/7": fields{}}, said: staysUsed},
+	"a list of others":      {with: array{fields{"document": "teams/{teams[]}"}}, data: with(ofTeam(fields{"teams": array{"red", "blue"}}, fields{"teams": array{"x", "red"}}), map[string]any{"teams/blue": fields{}}), deleted: []string{"teams/blue"}, said: staysUsed},
+	"keys of others":        {with: array{fields{"document": "teams/{teams.*}"}}, data: ofTeam(fields{"teams": fields{"red": 1}}, fields{"teams": fields{"red": 2}}), said: staysUsed},
+	"a part of an id":       {with: array{fields{"document": "teams/t-{team}"}}, data: map[string]any{"due": fields{"team": "red"}, "young": fields{"team": "red"}, "teams/t-red": fields{}}, said: staysUsed},
+	"below": {with: array{fields{"subcollection": "parts", "with": team}}, data: with(ofTeam(nil, nil), map[string]any{"drafts/due/parts/p": fields{"team": "red"}, "drafts/young/parts/p": fields{"team": "red"}}),
+		deleted: []string{"drafts/due/parts/p"}, said: "another document of drafts/{id}/parts refers to it"},
+	"below, of nobody else": {with: array{fields{"subcollection": "parts", "with": team}}, data: with(ofTeam(nil, nil), map[string]any{"drafts/due/parts/p": fields{"team": "red"}, "drafts/young/parts/p": fields{"team": "x"}}),
+		deleted: []string{"drafts/due/parts/p", "teams/red", "teams/red/days/x"}},
+	"of two that are deleted": {with: array{fields{"collection": "notes", "field": "of", "with": team}},
+		data: with(ofTeam(nil, nil), map[string]any{"notes/1": fields{"of": "due", "team": "red"}, "notes/2": fields{"of": "due", "team": "red"}, "notes/3": fields{"of": "x", "team": "x"}}), deleted: []string{"notes/1", "notes/2", "teams/red", "teams/red/days/x"}},
+
 	// Accounts that another rule keeps.
 	"an account that a rule keeps": {with: array{fields{"account": "{id}"}}, others: []string{accountsBut}, uids: []string{"due"},
 		data: map[string]any{"admins/due": fields{}},
@@ -234,6 +248,13 @@ var (
 func tenants(due fields) map[string]any {
 	return map[string]any{"due": due, "tenants/pro": fields{"plan": "PRO", "signedAt": old}, "tenants/free": fields{"plan": "FREE", "signedAt": old},
 		"tenants/new": fields{"x": true}, "tenants/odd": fields{"plan": int64(2)}}
+}
+
+var team = array{fields{"document": "teams/{team}", "with": array{fields{"subcollection": "days"}}}}
+
+// ofTeam is a team with what belongs to it, and the drafts.
+func ofTeam(due, young fields) map[string]any {
+	return map[string]any{"due": due, "young": young, "teams/red": fields{}, "teams/red/days/x": fields{}, "teams/other/days/x": fields{}}
 }
 
 const accountsBut = `{"name":"cleanupAccounts","schedule":"0 4 * * *","accounts":"all","age":{"by":"lastActive","days":30},"unless":[{"document":"admins/{uid}"}]}`
