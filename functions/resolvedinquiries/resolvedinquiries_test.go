@@ -288,50 +288,6 @@ func withImage(m map[string]any, url any) map[string]any {
 	return m
 }
 
-// TestImages: tests of shared/objects prove which URLs name an object, and which folders hold one.
-func TestImages(t *testing.T) {
-	f := newFunction(t)
-	gs := "gs://" + f.Bucket + "/"
-	deleted := []string{"inquiries/i1/a b.png", "inquiries/twice.png", "inquiries/写真 #1.png"}
-	kept := []string{"avatars/hana.png", "b.png", "inquiries", "inquiries/i1/a", "inquiries/i12/a.png", "inquiriesx/a.png", "posts/p.png"}
-	for _, name := range append(deleted, kept...) {
-		f.Put(t, name, nil, nil)
-	}
-	emulator := f.Env["FIREBASE_STORAGE_EMULATOR_HOST"]
-	urls := []any{
-		"https://firebasestorage.googleapis.com/v0/b/" + f.Bucket + "/o/inquiries%2Fi1%2Fa%20b.png?alt=media&token=x",
-		"https://storage.googleapis.com/" + f.Bucket + "/inquiries/twice.png", gs + "inquiries/twice.png",
-		"http://" + emulator + "/v0/b/" + f.Bucket + "/o/inquiries%2F%E5%86%99%E7%9C%9F%20%231.png?alt=media",
-		gs + "inquiries/gone.png", "", nil,
-		gs + "posts/p.png", gs + "inquiriesx/a.png", gs + "inquiries", gs + "inquiries/",
-		"gs://another/b.png", "https://another.storage.googleapis.com/b.png",
-		gs + "inquiries/../avatars/hana.png", "https://example.com/b.png", gs + "inquiries/" + strings.Repeat("x", 100_000),
-		5, []any{gs + "b.png"}, map[string]any{"url": gs + "b.png"}, math.NaN(),
-	}
-	f.Set(t, "inquiries/i1", inquiry(8*day))
-	for i, url := range urls {
-		f.Set(t, fmt.Sprintf("inquiries/i1/messages/m%02d", i), withImage(message(i), url))
-	}
-	f.Set(t, "inquiries/i12", inquiry(day))
-	f.Set(t, "inquiries/i12/messages/m1", withImage(message(1), gs+"inquiries/i12/a.png"))
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, archivedOnce)
-	enginetest.Want(t, "kept", map[string]int{
-		keptElsewhere: 4, "imageUrl holds a URL of another bucket": 2, "imageUrl holds a URL that names no object of Cloud Storage": 3,
-		"imageUrl holds no string": 4, "not due": 1,
-	}, got.Kept)
-	enginetest.Want(t, "objects", kept, f.Objects(t))
-	enginetest.Want(t, "messages in the archive", len(urls), len(f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any)))
-	var named []any
-	for _, line := range f.Warnings(t)["inquiries/i1"] {
-		named = append(named, line["document"])
-	}
-	if len(named) != 13 || slices.Contains(named, nil) {
-		t.Errorf("messages named whose images are kept: %v", named)
-	}
-	wantNothingBegun(t, f)
-}
-
 // TestImagesInOtherFolders has a setting with the folders of the application.
 func TestImagesInOtherFolders(t *testing.T) {
 	f := newFunction(t)

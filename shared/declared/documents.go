@@ -125,12 +125,8 @@ func (g *planning) sweep(ctx context.Context) error {
 // tell tells what a rule that deletes something leaves behind.
 func (g *planning) tell(ctx context.Context, goes map[string]bool) error {
 	maps.DeleteFunc(goes, func(_ string, due bool) bool { return !due })
-	stay, err := Staying(ctx, g.Documents, withRole, g.Rule, slices.Sorted(maps.Keys(goes)))
-	if err != nil {
+	if err := stays(ctx, g.Planner, withRole, g.Rule, slices.Sorted(maps.Keys(goes))); err != nil {
 		return err
-	}
-	for _, text := range stay {
-		g.Planner.Warn(ctx, text)
 	}
 	return unfound(ctx, g.Planner, g.Rule)
 }
