@@ -73,7 +73,7 @@ func (s pass) sweep(ctx context.Context, p *cleanup.Planner, rule cleanup.AnyRul
 			return err
 		}
 		p.Scanned(len(page.Documents))
-		if err := p.ConsiderEach(ctx, rule, page.Documents, func(d documents.Document) (err error) {
+		if err := p.ConsiderEach(ctx, rule, page.Documents, func(d documents.Document, _ cleanup.Decision) (err error) {
 			if s.Cursor, err = q.After(d); err != nil {
 				return err
 			}

@@ -95,7 +95,7 @@ func (t thing) found(ctx context.Context, src cleanup.Source) (refs []documents.
 		list := one
 		list.Op = "array-contains-any"
 		switch {
-		case t.in.Group == "": // in one document a list, in another one value
+		case !t.in.IsGroup(): // in one document a list, in another one value
 			q.Any = [][]documents.Filter{{one}, {list}}
 		case isList:
 			q.Where = []documents.Filter{list}
@@ -140,8 +140,8 @@ func (w With) mentioning(ctx context.Context, src cleanup.Source, t thing) (refs
 func ReadWhole(r rule.Rule) (all []rule.Place) {
 	for _, a := range r.Along() {
 		byField := a.Objects != "" && a.Field != "" || len(r.FieldHoles(a.Document)) > 0
-		if byField && a.In != (rule.Place{}) && !slices.Contains(all, a.In) {
-			all = append(all, a.In)
+		if byField && a.Of != "" && !slices.Contains(all, a.Of) {
+			all = append(all, a.Of)
 		}
 	}
 	return all
@@ -151,7 +151,7 @@ func ReadWhole(r rule.Rule) (all []rule.Place) {
 func (w With) readMentions(ctx context.Context, src cleanup.Source, in rule.Place) (map[string][]documents.Ref, error) {
 	var fields []string
 	for _, a := range w.Along() {
-		if a.In == in {
+		if a.Of == in {
 			fields = append(append(fields, w.FieldHoles(a.Document)...), a.Field)
 		}
 	}
@@ -301,7 +301,7 @@ func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.It
 }
 
 // keptUsed is the reason to keep what is deleted with an item because another document of a place refers to it.
-func keptUsed(in rule.Place) string { return "another document of " + in.Collection + " refers to it" }
+func keptUsed(in rule.Place) string { return "another document of " + in.String() + " refers to it" }
 
 // going are the documents that a commit deletes.
 func going(due []*item) map[documents.Ref]bool {

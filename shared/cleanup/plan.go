@@ -40,9 +40,9 @@ type Plan interface {
 	Continue(checkpoint func(undone []documents.Ref) string)
 
 	// ConsiderEach judges documents by a rule, counts those that are kept and proposes the others. One that was not found has only
-	// its path. It calls then after each, in their order: for a job that has to know what became of it, or that marks its
-	// checkpoint after each, because what it does keeps no later run from finding it again.
-	ConsiderEach(ctx context.Context, rule AnyRule, found []documents.Document, then func(documents.Document) error) error
+	// its path. It calls then after each, in their order, with what was decided: for a job that has to know what became of it, or that
+	// marks its checkpoint after each, because what it does keeps no later run from finding it again.
+	ConsiderEach(ctx context.Context, rule AnyRule, found []documents.Document, then func(documents.Document, Decision) error) error
 	// ConsiderAccounts has the job's rule judge accounts and proposes those that are due, as far as its limit allows.
 	ConsiderAccounts(ctx context.Context, found []accounts.Account) (Considered, error)
 	// NoTenants returns an error if the project has tenants, or if that is unknown: their accounts are not found and would count
@@ -121,7 +121,7 @@ func (p *Planner) Consider(ctx context.Context, rule AnyRule, found []documents.
 	if len(found) == 0 {
 		return nil
 	}
-	return p.ConsiderEach(ctx, rule, found, func(documents.Document) error { return nil })
+	return p.ConsiderEach(ctx, rule, found, func(documents.Document, Decision) error { return nil })
 }
 
 // ConsiderRefs reads documents and considers them, including those that do not exist.

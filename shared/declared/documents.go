@@ -17,11 +17,11 @@ import (
 // documentsOf makes a job of a rule about documents.
 type documentsOf struct {
 	rule.Rule
-	keepers *keepers
+	lookups *lookups
 	missing bool // what belongs to an item is deleted even if there is no document
 }
 
-func ofDocuments(r rule.Rule) documentsOf { return documentsOf{Rule: r, keepers: &keepers{}} }
+func ofDocuments(r rule.Rule) documentsOf { return documentsOf{Rule: r, lookups: &lookups{}} }
 
 // PageSize is how many documents are read at once, where the query fetches only the fields by which they are judged.
 const PageSize = 2000
@@ -45,7 +45,7 @@ const ofMarks = "/marks/"
 
 // plan plans a run of the rule.
 func (c documentsOf) plan(ctx context.Context, p *cleanup.Planner) error {
-	c.keepers = &keepers{} // of this run alone
+	c.lookups = &lookups{} // of this run alone
 	g := &planning{documentsOf: c, Planner: p, query: c.Query(p.Now), rule: c.sweepRule()}
 	if !c.Scans() {
 		g.countRest(ctx)
@@ -89,7 +89,7 @@ func (g *planning) sweep(ctx context.Context) error {
 		of := slices.DeleteFunc(slices.Clone(found), func(d documents.Document) bool { return g.clears(d) })
 		goes, err := g.consider(ctx, of)
 		if err == nil {
-			err = g.keepers.report(ctx, g.Planner)
+			err = g.lookups.report(ctx, g.Planner)
 		}
 		if err == nil && !g.told && g.Deletes() && (g.Planned() > g.cleared || len(g.LastWarnings) > 0) {
 			g.told, err = true, g.tell(ctx, goes)
@@ -125,12 +125,8 @@ func (g *planning) sweep(ctx context.Context) error {
 // tell tells what a rule that deletes something leaves behind.
 func (g *planning) tell(ctx context.Context, goes map[string]bool) error {
 	maps.DeleteFunc(goes, func(_ string, due bool) bool { return !due })
-	stay, err := Staying(ctx, g.Documents, withRole, g.Rule, slices.Sorted(maps.Keys(goes)))
-	if err != nil {
+	if err := stays(ctx, g.Planner, withRole, g.Rule, slices.Sorted(maps.Keys(goes))); err != nil {
 		return err
-	}
-	for _, text := range stay {
-		g.Planner.Warn(ctx, text)
 	}
 	return unfound(ctx, g.Planner, g.Rule)
 }
@@ -141,17 +137,13 @@ const withRole = "with"
 // consider considers documents, and returns by path which are proposed and then no longer found.
 func (g *planning) consider(ctx context.Context, all []documents.Document) (goes map[string]bool, err error) {
 	goes, planned := map[string]bool{}, g.Planned()
-	due := map[string]bool{}
-	g.keepers.due = due
-	defer func() { g.keepers.due = nil }()
-	return goes, g.ConsiderEach(ctx, g.rule, all, func(d documents.Document) error {
-		if n := g.Planned() - planned; n > 0 {
-			if !due[d.Path] {
-				g.cleared += n
-			}
+	return goes, g.ConsiderEach(ctx, g.rule, all, func(d documents.Document, is cleanup.Decision) error {
+		n := g.Planned() - planned
+		if is.Kind == g.toClear() {
+			g.cleared += n
 		}
-		goes[d.Path] = g.Planned() > planned && g.judgeItself(d, g.Run).Kind == g.Kind()
-		planned = g.Planned()
+		goes[d.Path] = n > 0 && is.Kind == g.Kind()
+		planned += n
 		return nil
 	})
 }

@@ -3,7 +3,6 @@ package declared
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"path"
 	"slices"
 	"strings"
@@ -45,14 +44,16 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 			i.odd = q.Odd
 		case q.Found:
 			i.exists = q.Of.Exists()
-		case c.isGone(q.Of):
+		case isGone(q.Of):
 			i.missing = append(i.missing, missing(q)...)
 		}
-		c.keepers.answered(q, c.isGone(q.Of))
+		c.lookups.answered(q, q.Of.Place(c.Place()))
 	}
-	c.keepers.loaded(items)
 	return items, nil
 }
+
+// isGone reports whether the absence of what is related makes items due.
+func isGone(r rule.Relation) bool { return strings.HasPrefix(r.Key, "gone") }
 
 // missing returns what does not exist, in words.
 func missing(q *cascade.Question) (all []string) {
@@ -69,143 +70,109 @@ func missing(q *cascade.Question) (all []string) {
 	return all
 }
 
-// isGone reports whether a relation is one whose absence makes items due.
-func (c documentsOf) isGone(r rule.Relation) bool {
-	return slices.ContainsFunc(c.Gone, func(g rule.Relation) bool { return g.Exists() == r.Exists() && g.Place() == r.Place() })
-}
-
-// keepers watches where related things are looked for while a run plans. A collection that was misspelt, moved or emptied keeps
-// nothing, nor does a field that nobody writes: nobody can tell it from one without exceptions.
-type keepers struct {
-	mu    sync.Mutex
-	looks map[look]*looked
-	due   map[string]bool // items that no relation keeps, by path; nil, unless a page is loaded
+// lookups are where a run that plans looks for related things. A collection that was misspelt, moved or emptied keeps nothing, nor
+// does a field that nobody writes: nobody can tell it from one without exceptions.
+type lookups struct {
+	mu sync.Mutex
+	in map[look]*looked
 }
 
 // look is where something is looked for, and by which fields of what is there.
 type look struct {
-	rule.Place
+	place         rule.Place
 	field, within string
 }
 
 // looked is what became of it.
 type looked struct {
 	found, told bool          // something was; it was asked whether anything could be
-	shaped      bool          // it was asked whether the field holds maps
 	in          []string      // collections, of the first items
 	gone        cleanup.Count // since the last report, where absence makes items due
 }
 
-// answered says what a question found. Where its item names any document, that is in the collection that it names.
-func (k *keepers) answered(q *cascade.Question, gone bool) {
-	in := look{Place: q.Of.Place(), field: q.Of.Field}
+// answered says what a question found in a place. Where its item names any document, that is in the collection that it names.
+func (l *lookups) answered(q *cascade.Question, in rule.Place) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at, gone := look{place: in, field: q.Of.Field}, isGone(q.Of)
 	if q.Of.Within != nil {
-		in.within = q.Of.Within.Field
+		at.within = q.Of.Within.Field
 	}
-	if in.Place != (rule.Place{}) && !strings.HasPrefix(in.Collection, "{parent}") || q.UID != "" {
-		k.lookedUp(in, q.Queries, q.Found && q.Odd == "", gone)
+	if in.IsKnown() {
+		of := l.add(at, q.Found && q.Odd == "", gone)
+		if len(q.Queries) > 0 && len(of.in) < lookedIn && !slices.Contains(of.in, q.Queries[0].Collection) {
+			of.in = append(of.in, q.Queries[0].Collection)
+		}
 		return
 	}
 	for _, ref := range q.Refs {
-		in.Collection, in.Group = path.Base(ref.Collection), ""
-		if in.Collection != ref.Collection {
-			in.Group = in.Collection
+		if at.place = rule.Place(ref.Collection); at.place.Repeats() {
+			at.place = rule.Anywhere(path.Base(ref.Collection))
 		}
-		k.lookedUp(in, nil, slices.Contains(q.There, ref), gone)
+		l.add(at, slices.Contains(q.There, ref), gone)
 	}
 }
 
-// loaded remembers which items of a page no relation keeps.
-func (k *keepers) loaded(items []item) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, i := range items {
-		if k.due != nil && i.exists+i.nameless+i.odd == "" { // a commit, or a preview of one, loads an item again
-			k.due[i.Path] = true
+// add says that something was looked for, and whether it was found.
+func (l *lookups) add(in look, found, gone bool) *looked {
+	if l.in[in] == nil {
+		if l.in == nil {
+			l.in = map[look]*looked{}
 		}
+		l.in[in] = &looked{}
 	}
-}
-
-// lookedUp says that something was looked for, and whether it was found.
-func (k *keepers) lookedUp(in look, by []documents.Query, found, gone bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	l := k.looks[in]
-	if l == nil {
-		if l = (&looked{}); k.looks == nil {
-			k.looks = map[look]*looked{}
-		}
-		k.looks[in] = l
+	of := l.in[in]
+	of.found = of.found || found
+	if gone && found {
+		of.gone.Exists++
+	} else if gone {
+		of.gone.Missing++
 	}
-	l.found = l.found || found
-	if len(by) > 0 && len(l.in) < lookedIn && !slices.Contains(l.in, by[0].Collection) {
-		l.in = append(l.in, by[0].Collection)
-	}
-	if gone {
-		if found {
-			l.gone.Exists++
-		} else {
-			l.gone.Missing++
-		}
-	}
+	return of
 }
 
 // considered reports what was looked for to keep accounts.
-func (k *keepers) considered(ctx context.Context, p *cleanup.Planner, found cleanup.Considered) error {
-	for collection, l := range found.Lookups {
-		if l.Missing+l.Exists > 0 {
-			k.lookedUp(look{Place: rule.Place{Collection: collection}}, nil, l.Exists > 0, false)
+func (l *lookups) considered(ctx context.Context, p *cleanup.Planner, found cleanup.Considered) error {
+	for collection, of := range found.Lookups {
+		if of.Missing+of.Exists > 0 {
+			l.add(look{place: rule.Place(collection)}, of.Exists > 0, false)
 		}
 	}
-	return k.report(ctx, p)
+	return l.report(ctx, p)
 }
 
 // report reports each empty collection in which something was looked for, and each field by which it was and that nobody
-// writes, to the safety limits. That costs one read for each collection and field by which nothing was found.
-func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for in, l := range k.looks {
-		if in.Group == "" && in.Place != (rule.Place{}) && l.gone.Missing+l.gone.Exists > 0 {
-			l.gone.Collection = in.Collection
-			p.Count(l.gone)
+// writes, to the safety limits. That costs a few reads for each collection and field by which nothing was found.
+func (l *lookups) report(ctx context.Context, p *cleanup.Planner) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for in, of := range l.in {
+		if !in.place.IsGroup() && of.gone.Missing+of.gone.Exists > 0 {
+			of.gone.Collection = in.place.String()
+			p.Count(of.gone)
 		}
-		l.gone = cleanup.Count{}
-		if !l.shaped && !strings.HasSuffix(in.field, ".{id}") {
-			l.shaped = true
-			odd, err := ofMaps(ctx, p.Documents, in.Place, in.field)
-			if err != nil {
-				return err
-			}
-			if odd != "" {
-				p.Count(cleanup.Count{Collection: in.Collection + "." + in.field, Why: odd})
-			}
-		}
-		if l.found || l.told || in.Place == (rule.Place{}) {
+		if of.gone = (cleanup.Count{}); of.told {
 			continue
 		}
-		l.told = true
-		unwritten, err := lacking(ctx, p.Documents, in.Place, l.in, in.field)
-		if err == nil && unwritten == "" {
-			unwritten, err = lacking(ctx, p.Documents, in.Place, l.in, in.within)
-		}
+		of.told = true
+		odd, err := ofMaps(ctx, p.Documents, in.place, in.field)
 		if err != nil {
 			return err
 		}
-		empty := false
-		if unwritten != "" || in.field+in.within == "" || in.Group != "" {
-			if empty, err = isEmpty(ctx, p.Documents, in.Place); err != nil {
-				return err
-			}
+		if odd != "" {
+			p.Count(cleanup.Count{Collection: in.place.String() + "." + in.field, Why: odd})
 		}
+		if of.found {
+			continue
+		}
+		field, empty, err := nothing(ctx, p.Documents, in.place, of.in, in.field, in.within)
 		switch {
+		case err != nil:
+			return err
 		case empty: // that most are missing is normal, unlike with owners of objects, so only this is reported
-			p.Count(cleanup.Count{Collection: in.Collection, Missing: 1})
-			p.Log.WarnContext(ctx, in.Collection+", which the rule looks in, holds no document, so nothing is kept because of it: "+
-				"correct the name in the rule or, if it is right, put any document into that collection",
-				slog.String("target", in.Collection))
-		case unwritten != "":
-			p.Count(cleanup.Count{Collection: in.Collection, Field: unwritten})
+			p.Count(cleanup.Count{Collection: in.place.String(), Missing: 1})
+		case field != "":
+			p.Count(cleanup.Count{Collection: in.place.String(), Field: field})
 		}
 	}
 	return nil
@@ -214,7 +181,7 @@ func (k *keepers) report(ctx context.Context, p *cleanup.Planner) error {
 // ofMaps says what is wrong if a document of a place holds a map in a field, or a list of maps, where the rule says an id or a
 // list of ids: no query finds to what it refers. It costs one read. Of many collections, no index tells.
 func ofMaps(ctx context.Context, r documents.Reader, in rule.Place, field string) (string, error) {
-	if field == "" || in.Group != "" {
+	if field == "" || in.IsGroup() || strings.HasSuffix(field, ".{id}") {
 		return "", nil
 	}
 	name := strings.TrimSuffix(field, "[]")
@@ -227,10 +194,4 @@ func ofMaps(ctx context.Context, r documents.Reader, in rule.Place, field string
 	return fmt.Sprintf("what %s refers to, whose %s holds a map or maps: have it hold ids or references or, if the keys of a "+
 		"map are ids, write "+
 		"%s.{id}. Until then nothing is deleted", found[0].Path, name, name), nil
-}
-
-// isEmpty reports whether there is no document at all that could keep something. It costs one read.
-func isEmpty(ctx context.Context, r documents.Reader, in rule.Place) (bool, error) {
-	found, err := r.First(ctx, in.Query(documents.NameOnly...), "", 1)
-	return len(found) == 0, err
 }

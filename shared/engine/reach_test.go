@@ -14,7 +14,6 @@ import (
 	"firebase.google.com/go/v4/auth"
 	"pgregory.net/rapid"
 
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -223,6 +222,21 @@ func TestRestoredBetweenLookAndDeletion(t *testing.T) {
 	wantLeft(t, f, got.RunID)
 }
 
+// TestWhatIsRestoredEnds: files whose document is back are kept, and no run comes back to them, however many they are.
+func TestWhatIsRestoredEnds(t *testing.T) {
+	f := reachFunction(t)
+	f.Env["MAX_ACTIONS"] = "2"
+	f.Set(t, "crates/back", map[string]any{"state": "used"})
+	for _, name := range []string{"crates/back/0", "crates/back/1", "crates/back/2"} {
+		f.Put(t, name, nil, []byte("x"))
+	}
+	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/back", true, "", "crates/back/"))
+	got := f.Run(t, "")
+	enginetest.Want(t, "kept", map[string]int{"a file whose document was restored since": 1}, got.Kept)
+	enginetest.Want(t, "objects", 3, len(f.Objects(t)))
+	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
+}
+
 // wantLeft checks that an undo leaves deleted what the owner of account p1 and files/a deletes after a run that kept them.
 func wantLeft(t *testing.T, f *enginetest.Function, runID string) {
 	t.Helper()
@@ -251,7 +265,7 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 		want    report.Status
 	}{
 		"an account whose document is asked for": {leaving, enginetest.AccountOf("person", "people/p1"),
-			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "BatchGetDocuments") }, report.Failed},
+			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
 		"a file whose document is asked for": {leaving, file,
 			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
 		"a file when time is up": {leaving, file, func(f *enginetest.Function, saved, late *atomic.Bool) {
@@ -269,7 +283,7 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 			})
 		}, report.Failed},
 		"an account that is refused": {each, nil, func(f *enginetest.Function, _, _ *atomic.Bool) {
-			f.Hooks.Accounts = func(base accounts.API) accounts.API { return keeping{base} }
+			f.FailDelete(t, "p1", "NOT_DISABLED : Disable the account before batch deletion.")
 		}, report.Failed},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -288,6 +302,9 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 			enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
 			saved.Store(false)
 			late.Store(false)
+			if f.EmbeddedAuth() {
+				f.FailDelete(t, "p1", "") // refuses nothing any more
+			}
 			wantLeft(t, f, got.RunID)
 		})
 	}
@@ -301,14 +318,6 @@ func denySaved(f *enginetest.Function, saved *atomic.Bool, method string) {
 		}
 		return nil
 	})
-}
-
-// keeping is an Authentication that deletes no account.
-type keeping struct{ accounts.API }
-
-// DeleteUsers implements [accounts.API].
-func (keeping) DeleteUsers(context.Context, []string) (refused map[int]string, err error) {
-	return map[int]string{0: "NOT_DISABLED : Disable the account before batch deletion."}, nil
 }
 
 // TestAccountMadeAgain: a Todo deletes no account that was made after it, and an undo knows nothing of it. Clocks may differ by some

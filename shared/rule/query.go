@@ -142,7 +142,7 @@ func (r Rule) Queries() (all []documents.Query) {
 		all = append(all, r.Warned())
 	}
 	self := documents.Ref{Collection: "x", ID: "1"}
-	for _, one := range slices.Concat(r.asked(), r.Along()) {
+	for _, one := range slices.Concat(r.Asks(), r.Along()) {
 		asks := one.Subcollection+one.Collection+one.CollectionGroup != "" && one.Subcollection != Everything
 		if asks && !one.isKey() { // a map's key has an index like any field
 			queries, _ := one.Queries(self, func(documents.Ref) any { return "x" }, now)
@@ -164,7 +164,7 @@ func (r Rule) Queries() (all []documents.Query) {
 			if isList {
 				f.Op = "array-contains-any"
 			}
-			if q := w.In.Query(documents.NameOnly...); !strings.HasSuffix(field, ".*") && w.In != (Place{}) {
+			if q := w.Of.Query(documents.NameOnly...); !strings.HasSuffix(field, ".*") && w.Of != "" {
 				q.Where = []documents.Filter{f}
 				all = append(all, q)
 			}

@@ -47,8 +47,7 @@ func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned []string,
 	l := &looking{Rule: of, Reader: r, along: map[string][]documents.Document{}, due: planned, meter: usage.FromContext(ctx)}
 	ctx = usage.NewContext(ctx, l.meter)
 	l.end = l.meter.Usage().FirestoreReads + mostReads
-	l.empty(ctx)
-	l.tell(declared.Unfound(ctx, r, nil, of))
+	l.tell(declared.Unfound(ctx, r, nil, of, slices.Concat(of.Asks(), of.Along())))
 	if of.OfDocuments() && l.look(ctx) {
 		l.fields(ctx)
 		l.values(ctx)
@@ -101,7 +100,7 @@ func (l *looking) first(ctx context.Context, q documents.Query, n int) (found []
 }
 
 // exist returns those of some documents that exist, and how many were looked up; ok is false if that could not be read.
-func (l *looking) exist(ctx context.Context, refs []documents.Ref) (exist map[documents.Ref]bool, n int, ok bool) {
+func (l *looking) exist(ctx context.Context, refs []documents.Ref) (exist map[documents.Ref]documents.Document, n int, ok bool) {
 	var paths []string
 	for _, ref := range refs {
 		paths = append(paths, ref.Path())
@@ -114,9 +113,9 @@ func (l *looking) exist(ctx context.Context, refs []documents.Ref) (exist map[do
 	}
 	there, err := l.GetAll(ctx, paths)
 	l.failed = cmp.Or(l.failed, err)
-	exist = map[documents.Ref]bool{}
-	for path := range there {
-		exist[documents.Document{Path: path}.Ref()] = true
+	exist = map[documents.Ref]documents.Document{}
+	for _, d := range there {
+		exist[d.Ref()] = d
 	}
 	return exist, len(paths), err == nil
 }

@@ -34,22 +34,6 @@ const (
 	leastLooked = 20
 )
 
-// empty names the collections in which the rule looks for what is related and that have no document.
-func (l *looking) empty(ctx context.Context) {
-	asked := map[rule.Place]bool{{}: true}
-	for _, related := range l.Related() {
-		in := related.Place()
-		if asked[in] || strings.HasPrefix(in.Collection, "{parent}") {
-			continue
-		}
-		asked[in] = true
-		if found, ok := l.first(ctx, in.Query(documents.NameOnly...), 1); ok && len(found) == 0 {
-			l.say("%s: the collection %s has no document, so a run does nothing: is that its name? If it is, put any document into it",
-				related.Key, in.Collection)
-		}
-	}
-}
-
 // relations doubts relations that find nothing: by the values of the field by which they lead.
 func (l *looking) relations(ctx context.Context) {
 	all := slices.Concat(l.Related(), l.With)
@@ -58,9 +42,6 @@ func (l *looking) relations(ctx context.Context) {
 		case of.Objects != "", of.Subcollection == rule.Everything:
 		case of.Document != "":
 			l.leads(ctx, of)
-			if of.Where != nil {
-				l.lacks(of, l.ledTo(ctx, of))
-			}
 		case of.Account != "":
 			l.uids(of)
 		default:
@@ -82,7 +63,7 @@ func isUnless(of rule.Relation) bool { return strings.HasPrefix(of.Key, "unless"
 
 // find returns the first documents that a relation may find.
 func (l *looking) find(ctx context.Context, of rule.Relation, n int) (found []documents.Document) {
-	q := of.Place().Query()
+	q := of.Place("").Query()
 	if of.Subcollection == "" {
 		found, _ = l.first(ctx, q, n)
 		return found
@@ -96,30 +77,24 @@ func (l *looking) find(ctx context.Context, of rule.Relation, n int) (found []do
 	return found
 }
 
-// lacks names what none of the documents that a relation may find has: a field by which it asks, or a value of the type for which
-// it asks.
+// lacks says of the documents that a relation may find what its conditions and within do not fit.
 func (l *looking) lacks(of rule.Relation, found []documents.Document) {
 	if len(found) == 0 {
 		return
 	}
-	expect := func(key, field string, tells func(value any, d documents.Document) bool) {
-		if field != "" && !slices.ContainsFunc(found, func(d documents.Document) bool {
-			value, there := d.Lookup(field)
-			return there && tells(value, d)
-		}) {
-			l.say("%s: %s is missing, or of another type, in all of %d: is that its name?", key, field, len(found))
-		}
-	}
-	expect(of.Key+".field", of.PlainField(), func(value any, _ documents.Document) bool { return value != nil })
 	if of.Within != nil {
 		if hint := of.Within.Hint(timesOf(found, of.Within.Field)); hint != "" {
 			l.say("%s.within: %s", of.Key, hint)
 		}
-		expect(of.Key+".within", of.Within.Field, func(value any, _ documents.Document) bool { return value != nil })
 	}
 	for n, w := range of.Where {
-		expect(fmt.Sprintf("%s.where[%d]", of.Key, n), w.Field,
-			func(_ any, d documents.Document) bool { return w.Holds(d.Lookup) != criteria.Unclear })
+		tells := func(d documents.Document) bool {
+			_, there := d.Lookup(w.Field)
+			return there && w.Holds(d.Lookup) != criteria.Unclear
+		}
+		if !slices.ContainsFunc(found, tells) {
+			l.say("%s.where[%d]: %s is missing, or of another type, in all of %d: is that its name?", of.Key, n, w.Field, len(found))
+		}
 	}
 }
 
@@ -215,7 +190,8 @@ func (l *looking) leads(ctx context.Context, of rule.Relation) {
 	if !ok {
 		return
 	}
-	kept := len(slices.DeleteFunc(slices.Clone(single), func(ref documents.Ref) bool { return !there[ref] }))
+	l.lacks(of, slices.Collect(maps.Values(there)))
+	kept := len(slices.DeleteFunc(slices.Clone(single), func(ref documents.Ref) bool { return there[ref].Path == "" }))
 	so := ", so nearly all of these are due"
 	switch {
 	case isUnless(of):
@@ -234,24 +210,6 @@ func (l *looking) leads(ctx context.Context, of rule.Relation) {
 		right = "is " + criteria.List(fields, "and") + " the right field?"
 	}
 	l.none(of.Key, len(there), n, "documents "+of.Document+" looked at exists"+so+": "+right)
-}
-
-// ledTo returns the documents to which a relation by a document's path leads from the first documents.
-func (l *looking) ledTo(ctx context.Context, of rule.Relation) []documents.Document {
-	var paths []string
-	for _, d := range l.sample[:min(related, len(l.sample))] {
-		for _, ref := range l.filled(d, of) {
-			paths = append(paths, ref.Path())
-		}
-	}
-	paths = slices.Compact(slices.Sorted(slices.Values(paths)))
-	if l.left() < len(paths) {
-		l.unread = true
-		return nil
-	}
-	there, err := l.GetAll(ctx, paths)
-	l.failed = cmp.Or(l.failed, err)
-	return slices.Collect(maps.Values(there))
 }
 
 // none says that no or hardly any of what was looked at is what it should be.
@@ -307,7 +265,7 @@ func (l *looking) refers(ctx context.Context, of rule.Relation, found []document
 			id, isID := documents.IDOf(value)
 			switch {
 			case isMap:
-			case isRef && rule.Same(l.At(), ref.Collection):
+			case isRef && l.Place().Same(rule.Place(ref.Collection)):
 				refs = append(refs, ref)
 			case isID && !isRef && !l.Repeats():
 				refs = append(refs, documents.Ref{Collection: l.Collection, ID: id})
@@ -316,11 +274,9 @@ func (l *looking) refers(ctx context.Context, of rule.Relation, found []document
 			}
 		}
 	}
-	if !slices.ContainsFunc(l.doubts, func(said string) bool { return strings.HasPrefix(said, of.Key+": ") }) {
-		l.ofMaps(of.Key, of.Field, ".{id}", values)
-	}
+	l.ofMaps(of.Key, of.Field, ".{id}", values)
 	if there, n, ok := l.exist(ctx, refs); ok {
 		l.none(of.Key, len(there), n+len(others), fmt.Sprintf("values of %s.%s looked at refers to a document of %s: %s",
-			of.Place().Collection, of.PlainField(), l.Source(), right))
+			of.Place(""), of.PlainField(), l.Source(), right))
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // ConsiderEach implements [cleanup.Plan].
 func (p *Planner) ConsiderEach(
-	ctx context.Context, rule cleanup.AnyRule, found []documents.Document, then func(documents.Document) error,
+	ctx context.Context, rule cleanup.AnyRule, found []documents.Document, then func(documents.Document, cleanup.Decision) error,
 ) error {
 	subjects := make([]cleanup.Subject, len(found))
 	for i, d := range found {
@@ -58,7 +58,7 @@ func (p *Planner) ConsiderEach(
 			}
 			proposed = proposed[1:]
 		}
-		if err := then(d); err != nil {
+		if err := then(d, decisions[i]); err != nil {
 			return err
 		}
 	}
