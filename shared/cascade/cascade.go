@@ -406,10 +406,9 @@ func (w With) change(i item, run cleanup.Run) (change cleanup.Change) {
 		change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: i.Ref()})
 	}
 	for _, l := range i.left {
-		change.Kept = append(change.Kept, l.why)
 		change.Notices = append(change.Notices, cleanup.Notice{
 			Message: fmt.Sprintf("%s: deleted, but not %s: %s", i.Path, l.what, l.why),
-			Fields:  map[string]any{"document": i.Path, "reason": l.why},
+			Fields:  map[string]any{"document": i.Path, "reason": l.why}, Kept: map[string]int{l.why: 1},
 		})
 	}
 	for _, a := range w.With {

@@ -69,7 +69,7 @@ func FuzzBody(f *testing.F) {
 		}
 		dryRun, said := fields["dryRun"].(bool)
 		force, _ := fields["force"].(bool)
-		if (got.dryRun != nil) != said || said && *got.dryRun != dryRun || got.force != force {
+		if (got.dryRun != nil) != said || said && *got.dryRun != dryRun || got.Force != force {
 			t.Errorf("body %q: %+v, want what encoding/json sees: %v", body, got, fields)
 		}
 	})

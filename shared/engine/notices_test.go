@@ -17,8 +17,9 @@ func TestNoticesOfOneItem(t *testing.T) {
 		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 			c := cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
 			for i := range 22 {
-				c.Kept = append(c.Kept, "a label")
-				c.Notices = append(c.Notices, cleanup.Notice{Message: "a label is kept", Fields: map[string]any{"label": i}})
+				c.Notices = append(c.Notices, cleanup.Notice{
+					Message: "a label is kept", Fields: map[string]any{"label": i}, Kept: map[string]int{"a label": 1},
+				})
 			}
 			return c
 		},

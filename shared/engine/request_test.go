@@ -56,7 +56,7 @@ func TestParseRequest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if (got.dryRun == nil) != (tt.dryRun == nil) || got.dryRun != nil && *got.dryRun != *tt.dryRun || got.force != tt.force {
+			if (got.dryRun == nil) != (tt.dryRun == nil) || got.dryRun != nil && *got.dryRun != *tt.dryRun || got.Force != tt.force {
 				t.Errorf("request %+v, want dryRun %v, force %v", got, tt.dryRun, tt.force)
 			}
 		})
