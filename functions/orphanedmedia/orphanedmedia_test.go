@@ -112,26 +112,6 @@ func owned(t *testing.T, f *enginetest.Function, n int) {
 	})
 }
 
-// nextNight has the function run for another schedule time: a retry of an aborted run is not planned again.
-func nextNight(f *enginetest.Function) { f.Now = f.Now.Add(24 * time.Hour) }
-
-// wantTripped wants a report of a pass that tripped a limit, and says so in these parts.
-func wantTripped(t *testing.T, got *report.Report, pass string, parts ...string) {
-	t.Helper()
-	enginetest.Want(t, "status", report.Aborted, got.Status)
-	said := ""
-	for _, f := range got.Failures {
-		if f.Action == "check safety limits" && strings.HasPrefix(f.Error, "pass "+pass+": ") {
-			said = f.Error
-		}
-	}
-	for _, part := range parts {
-		if !strings.Contains(said, part) {
-			t.Errorf("of the pass %s, %q does not say %q", pass, said, part)
-		}
-	}
-}
-
 // TestOneSentinelEmptiesNoCollection: an application that writes "public" for posts of no circle loses none of them, although
 // only one id of 29 is missing.
 func TestOneSentinelEmptiesNoCollection(t *testing.T) {
@@ -149,12 +129,12 @@ func TestOneSentinelEmptiesNoCollection(t *testing.T) {
 	for _, body := range []string{`{"dryRun":true}`, ""} {
 		got := f.Run(t, body)
 		enginetest.Want(t, "posts left", 328, len(f.Documents(t, "posts")))
-		wantTripped(t, got, "postsOfCircles", "MAX_DUE_PERCENT: 300 of 328 documents of posts are due (91.5 %), but at most 50 %",
+		enginetest.WantAborted(t, got, "pass postsOfCircles: MAX_DUE_PERCENT: 300 of 328 documents of posts are due (91.5 %), but at most 50 %",
 			`run once with {"force":true}`)
 	}
 	enginetest.Want(t, "objects left, of a pass that tripped no limit", []string{}, f.Objects(t))
 	f.Env["MAX_DUE_PERCENT"] = "92"
-	nextNight(f)
+	f.Now = f.Now.Add(24 * time.Hour) // a retry of an aborted run is not planned again
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete orphaned circle post", 300))
 }
 
@@ -180,7 +160,7 @@ func TestTasksElsewhere(t *testing.T) {
 		withTasks[kind] = counts
 	}
 	enginetest.WantReport(t, got, report.Aborted, withTasks)
-	wantTripped(t, got, "tasks", "empty collection: tasks holds no document",
+	enginetest.WantAborted(t, got, "pass tasks: empty collection: tasks holds no document",
 		"put a document into it, or leave the pass out with ORPHANS (Terraform: orphans)")
 	enginetest.Want(t, "objects left", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
 	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(f.Documents(t, "cleanupJobs")[jobName]))
@@ -189,7 +169,7 @@ func TestTasksElsewhere(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, `{"force":true}`), report.Aborted, withTasks)
 	enginetest.Want(t, "objects left by a forced run", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
 	fill()
-	nextNight(f)
+	f.Now = f.Now.Add(24 * time.Hour) // a retry of an aborted run is not planned again
 	f.Env["ORPHANS"] = "posts, circles,postsOfCircles"
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, others)
 	enginetest.Want(t, "objects left", []string{"task_attachments/u/t1/a.pdf"}, f.Objects(t))
@@ -239,7 +219,7 @@ func TestAClientStopsOnePassAlone(t *testing.T) {
 			got := f.Run(t, "")
 			numbers := []int{got.Actions["delete circle image"].Done, len(f.Objects(t)), len(got.Failures)}
 			enginetest.Want(t, "circle images deleted, objects left and failures", []int{1, 3 + tt.uploads, 1}, numbers)
-			wantTripped(t, got, tt.pass, tt.said)
+			enginetest.WantAborted(t, got, "pass "+tt.pass+": "+tt.said)
 			lines := f.LogLines(t)
 			last := lines[len(lines)-1]
 			if last["severity"] != "ERROR" || !strings.Contains(last["message"].(string), "only what tripped no safety limit was done") {
