@@ -58,34 +58,24 @@ func TestWrongDatabase(t *testing.T) {
 	}
 }
 
-// TestForgedEntries: what somebody else writes into cleanupTodo deletes no file outside of posts/, no account, and writes nothing.
+// TestForgedEntries: what somebody else writes into cleanupTodo deletes no file that names no post outside of its author's folder, nor one
+// that names another. TestForgedEntriesNeverGoBeyondReach of the engine has all else.
 func TestForgedEntries(t *testing.T) {
 	f := newFunction(t)
-	for _, name := range []string{"avatars/victim.png", "secrets/a", "posts/u1/theirs.png", "posts/u1/own.png"} {
-		f.PutOf(t, "p1", name)
-	}
+	f.PutOf(t, "p1", "posts/u1/theirs.png", "posts/u1/own.png")
 	f.Set(t, "posts/p1", map[string]any{"text": "there"})
-	f.Set(t, "users/victim-admin", map[string]any{"name": "A"})
-	f.PutOf(t, "", "posts/u1/of no post.png")
-	f.PutOf(t, "", "posts/of no post.png")
+	f.PutOf(t, "", "posts/u1/of no post.png", "posts/of no post.png")
+	before := f.Objects(t)
 	in := func(home string, files ...any) map[string]any {
 		step := enginetest.StepOf("post", "posts/gone", false, "postId", files...)
 		step["home"] = home
 		return step
 	}
-	write := enginetest.AccountOf("post", "posts/gone")
-	write["done"] = []any{map[string]any{"op": "set", "path": "roles/attacker", "data": map[string]any{}}}
 	for name, stored := range map[string]map[string]any{
-		"object":   enginetest.StepOf("post", "posts/gone", false, "postId", "avatars/victim.png"),
 		"unmarked": enginetest.StepOf("post", "posts/gone", false, "postId", "posts/u1/of no post.png"),
 		"home":     in("posts/", "posts/of no post.png"),
 		"deep":     in("posts/u1/x/", "posts/of no post.png"),
 		"nobody's": in("posts//", "posts/of no post.png"),
-		"folder":   enginetest.StepOf("post", "posts/gone", true, "", "secrets/"),
-		"no owner": enginetest.StepOf("post", "posts/gone", false, "", "posts/u1/theirs.png"),
-		"write":    write,
-		"document": {"absent": "", "done": []any{map[string]any{"op": "delete", "path": "users/victim-admin"}}, "object": map[string]any{}},
-		"account":  enginetest.AccountOf("post", "posts/victim-admin"),
 		// These reach what the job can delete, and there the file is another post's, or outside of its author's folder.
 		"theirs":  in("posts/u1/", "posts/u1/theirs.png", "posts/u1/own.png"),
 		"of none": in("/", "posts/u1/of no post.png", "posts/of no post.png"),
@@ -93,12 +83,8 @@ func TestForgedEntries(t *testing.T) {
 	} {
 		f.SetTodo(t, name, stored)
 	}
-	before := f.Objects(t)
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 13, Done: 3, Failed: 10}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 7, Done: 3, Failed: 4}})
 	enginetest.Want(t, "objects", before, f.Objects(t))
-	enginetest.Want(t, "roles", 0, len(f.Documents(t, "roles")))
-	enginetest.Want(t, "users", []string{"victim-admin"}, f.IDs(t, "users"))
 }
 
 // owned uploads objects of posts that exist.

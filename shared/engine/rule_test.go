@@ -91,16 +91,12 @@ var boxes = cleanup.Rule[box]{
 	},
 }
 
-func boxJob() cleanup.Job {
-	return cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{boxes}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		q := documents.Query{Collection: "boxes", Select: []string{"state"}}
-		return p.Sweep(ctx, q, documents.Cursor(p.Checkpoint), boxes)
-	}}
-}
-
 func boxFunction(t *testing.T) *enginetest.Function {
 	t.Helper()
-	return ruleFunction(t, boxJob())
+	return ruleFunction(t, cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{boxes}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		q := documents.Query{Collection: "boxes", Select: []string{"state"}}
+		return p.Sweep(ctx, q, documents.Cursor(p.Checkpoint), boxes)
+	}})
 }
 
 // setBoxes writes boxes with so many things each.

@@ -2,9 +2,7 @@ package engine_test
 
 import (
 	"context"
-	"maps"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -51,21 +49,6 @@ func (s *stoppable) here(ctx context.Context, t *testing.T, o engine.Options, en
 }
 
 func ignore(*report.Report) {}
-
-// onlyReport returns the report of the one run that was saved.
-func onlyReport(t *testing.T, f *enginetest.Function) *report.Report {
-	t.Helper()
-	runs := f.Documents(t, "cleanupRuns")
-	if len(runs) != 1 {
-		t.Fatalf("%d runs are saved, want one", len(runs))
-	}
-	id := slices.Collect(maps.Keys(runs))[0]
-	rep, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: runs[id]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rep
-}
 
 // TestARunThatFailedAndIsOutOfTime answers 500, and the retry goes on from its checkpoint.
 func TestARunThatFailedAndIsOutOfTime(t *testing.T) {

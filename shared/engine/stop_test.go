@@ -38,7 +38,12 @@ func newStoppable(t *testing.T, f *enginetest.Function) *stoppable {
 	s := &stoppable{Function: f}
 	f.Hooks.DeafToStop = false
 	f.Clock = func() time.Time { return start.Add(time.Duration(s.ahead.Load()) * time.Second) }
-	s.writer = writerOf(t, f)
+	c, err := documents.Open(t.Context(), documents.Database{Project: f.ID, ID: "(default)", EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	s.writer = c.Writer(pace.NewRate())
 	return s
 }
 
@@ -48,27 +53,10 @@ func stoppableThings(t *testing.T, n int) *stoppable {
 	return newStoppable(t, thingsFunction(t, 2, n))
 }
 
-// writerOf returns what writes to the function's database, as an operator does.
-func writerOf(t *testing.T, f *enginetest.Function) documents.Writer {
-	t.Helper()
-	c, err := documents.Open(t.Context(), documents.Database{Project: f.ID, ID: "(default)", EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c.Writer(pace.NewRate())
-}
-
-// holder returns the run that holds the lease.
-func (s *stoppable) holder(t *testing.T) string {
-	t.Helper()
-	return stateOf(t, s.Function).Holder
-}
-
 // tell tells the run that is under way to stop, and lets so much time pass that it looks.
 func (s *stoppable) tell(t *testing.T) {
 	t.Helper()
-	if err := jobstate.Stop(t.Context(), s.writer, config.Config{}, "testJob", s.holder(t)); err != nil {
+	if err := jobstate.Stop(t.Context(), s.writer, config.Config{}, "testJob", stateOf(t, s.Function).Holder); err != nil {
 		t.Error(err)
 	}
 	s.ahead.Add(5)
@@ -80,23 +68,6 @@ func wantNoMark(t *testing.T, record map[string]any) {
 	if mark, marked := record["stop"]; marked {
 		t.Errorf("the mark is %v, want none", mark)
 	}
-}
-
-// stopped checks what a run that was stopped leaves, besides what it has done.
-func (s *stoppable) stopped(t *testing.T, got *report.Report) {
-	t.Helper()
-	enginetest.Want(t, "status", report.Partial, got.Status)
-	enginetest.Want(t, "stopped", true, got.Stopped)
-	enginetest.Want(t, "partial runs", 0, got.PartialRuns)
-	record := job(t, s.Function)
-	if _, marked := record["stop"]; marked || s.holder(t) != "" {
-		t.Errorf("the run left %v; want neither mark nor lease", record)
-	}
-	if last := record["lastReport"].(map[string]any); last["stopped"] != true || last["runId"] != got.RunID {
-		t.Errorf("last report %v", last)
-	}
-	summaries := s.Summaries(t)
-	begins(t, summaries[len(summaries)-1]["message"].(string), "testJob partial: stopped, as it was told to, after 5s, ")
 }
 
 // TestStoppedAmongCommits: what is committed when a run stops stands, and comes back; what it left, and its owner deleted later, does not.
@@ -121,23 +92,6 @@ func TestStoppedAmongCommits(t *testing.T) {
 	enginetest.Want(t, "things", n-1, len(left(t, s.Function)))
 }
 
-// TestStoppedWhilePlanning: nothing of the plan is done, and the rest is not planned.
-func TestStoppedWhilePlanning(t *testing.T) {
-	s := stoppableThings(t, 6)
-	onCalls(s.Function, "RunQuery", func(n int) error {
-		if n == 2 {
-			s.tell(t)
-		}
-		return nil
-	})
-	got := s.Run(t, "")
-	s.stopped(t, got)
-	enginetest.Want(t, "actions", map[string]report.Counts{"delete thing": {Planned: 4}}, got.Actions)
-	if len(left(t, s.Function)) != 6 || enginetest.Checkpoint(job(t, s.Function)) != "" {
-		t.Errorf("left %v, checkpoint %v", left(t, s.Function), enginetest.Checkpoint(job(t, s.Function)))
-	}
-}
-
 // TestStoppedBeforeAnything also where something failed: a 500 would have Cloud Scheduler call again at once.
 func TestStoppedBeforeAnything(t *testing.T) {
 	var s *stoppable
@@ -153,7 +107,15 @@ func TestStoppedBeforeAnything(t *testing.T) {
 	seed(t, s.Function, 6)
 	s.Now = start.Add(-time.Minute)
 	got := s.Run(t, "")
-	s.stopped(t, got)
+	enginetest.Want(t, "status, stopped, partial runs", []any{report.Partial, true, 0}, []any{got.Status, got.Stopped, got.PartialRuns})
+	record := job(t, s.Function)
+	if _, marked := record["stop"]; marked || stateOf(t, s.Function).Holder != "" {
+		t.Errorf("the run left %v; want neither mark nor lease", record)
+	}
+	if last := record["lastReport"].(map[string]any); last["stopped"] != true || last["runId"] != got.RunID {
+		t.Errorf("last report %v", last)
+	}
+	begins(t, s.Summaries(t)[0]["message"].(string), "testJob partial: stopped, as it was told to, after 5s, ")
 	if len(got.Failures) != 1 || len(left(t, s.Function)) != 6 {
 		t.Errorf("failures %v, left %v", got.Failures, left(t, s.Function))
 	}
@@ -239,7 +201,7 @@ func TestLooksForTheMark(t *testing.T) {
 	enginetest.Want(t, "reads of a preview, which nobody can stop", atOnce, s.Run(t, `{"dryRun":true}`).Usage.FirestoreReads)
 }
 
-// TestMarkThatCannotBeRead: the run goes on, and looks again.
+// TestMarkThatCannotBeRead: the run goes on, and looks again. Then the rest is not planned, and nothing of the plan is done.
 func TestMarkThatCannotBeRead(t *testing.T) {
 	s := stoppableThings(t, 6)
 	looks := 0
@@ -258,7 +220,9 @@ func TestMarkThatCannotBeRead(t *testing.T) {
 	})
 	got := s.Run(t, "")
 	enginetest.Want(t, "stopped", true, got.Stopped)
-	enginetest.Want(t, "delete thing planned", 4, got.Actions["delete thing"].Planned)
+	enginetest.Want(t, "actions", map[string]report.Counts{"delete thing": {Planned: 4}}, got.Actions)
+	enginetest.Want(t, "left", 6, len(left(t, s.Function)))
+	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(job(t, s.Function)))
 	if looks < 4 {
 		t.Errorf("looks: %v", looks)
 	}
@@ -287,23 +251,6 @@ func TestStopOfARunThatIsNotUnderWay(t *testing.T) {
 			wantNoMark(t, job(t, s.Function))
 		})
 	}
-}
-
-// TestStopsWhenItsLeaseIsLost while it plans: nothing begins that another run may be doing, and what the other holds stays.
-func TestStopsWhenItsLeaseIsLost(t *testing.T) {
-	other := enginetest.Leased("testJob-other", start.Add(time.Hour))
-	s := stoppableThings(t, 6)
-	onCalls(s.Function, "RunQuery", func(n int) error {
-		if n == 2 {
-			s.Set(t, "cleanupJobs/testJob", other)
-			s.ahead.Add(5)
-		}
-		return nil
-	})
-	enginetest.Want(t, "status", report.Partial, s.Run(t, "").Status)
-	enginetest.Want(t, "left", 6, len(left(t, s.Function)))
-	enginetest.Want(t, "the other run's lease", other, job(t, s.Function))
-	oneLine(t, s.Function, "lost its lease")
 }
 
 // TestCommitThatIsNotTriedAgain: time is up when a commit is to be tried once more.

@@ -71,19 +71,6 @@ func fatesFunction(t *testing.T, all ...string) *enginetest.Function {
 	return f
 }
 
-// many proposes to delete n things that are not there, with numbers from first on.
-func many(first, n int) func(context.Context, *cleanup.Planner) error {
-	return func(ctx context.Context, p *cleanup.Planner) error {
-		for i := range n {
-			d := documents.Document{Path: fmt.Sprintf("things/t%05d", first+i), UpdateTime: start}
-			if err := p.ProposeItems(ctx, things, []cleanup.Proposal{{Document: d, Decision: cleanup.Do("delete thing", "it was there")}}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
 // newFunction returns a function of a job, whose rule is that for things unless it says.
 func newFunction(t *testing.T, job cleanup.Job) *enginetest.Function {
 	t.Helper()
@@ -235,8 +222,11 @@ func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
 		}
 		return send()
 	})
-	f.Run(t, "")
-	got := onlyReport(t, f)
+	id := f.Run(t, "").RunID
+	got, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: f.Documents(t, "cleanupRuns")[id]})
+	if err != nil {
+		t.Fatal(err)
+	}
 	enginetest.Want(t, "status", report.Completed, got.Status)
 	if got.Undone == nil || got.Undone.Things != 1 {
 		t.Errorf("undone: %+v", got.Undone)
