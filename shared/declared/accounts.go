@@ -39,7 +39,7 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 			err = keepers.considered(ctx, p, found)
 		}
 		if err == nil && !told && (found.Due > 0 || len(p.LastWarnings) > 0) {
-			if told, err = true, unfound(ctx, p, c.Rule); err == nil {
+			if told, err = true, unfound(ctx, p, c.Rule, found.Due > 0); err == nil {
 				err = c.tell(ctx, p, page.Accounts)
 			}
 		}

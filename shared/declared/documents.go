@@ -132,7 +132,7 @@ func (g *planning) tell(ctx context.Context, goes map[string]bool) error {
 	for _, text := range stay {
 		g.Planner.Warn(ctx, text)
 	}
-	return unfound(ctx, g.Planner, g.Rule)
+	return unfound(ctx, g.Planner, g.Rule, g.Planned() > g.cleared)
 }
 
 // withRole is the key of what is deleted with an item.

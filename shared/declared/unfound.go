@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -15,8 +16,9 @@ import (
 )
 
 // unfound tells what of a rule's with leads to nothing, once something is due. The first run that tells it does nothing: what
-// belongs to the items would be left behind. A person who finds the names right runs the job again.
-func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
+// belongs to the items would be left behind. A person who finds the names right runs the job again. Where nothing is due, it only
+// repeats what the last run told.
+func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) error {
 	files := func(ctx context.Context, prefix string) (bool, error) {
 		for page, err := range p.Objects.Pages(ctx, prefix, objects.Names{}) {
 			return len(page) > 0, err
@@ -27,14 +29,56 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
 	if err != nil {
 		return err
 	}
+	if due {
+		if err := unkept(ctx, p, r); err != nil {
+			return err
+		}
+	}
 	isNew := false
 	for _, text := range all {
+		if !due && !slices.Contains(p.LastWarnings, text) { // what is deleted with items is perhaps all deleted
+			continue
+		}
 		p.Warn(ctx, text)
 		isNew = isNew || !slices.Contains(p.LastWarnings, text)
 	}
 	if isNew {
 		p.Count(cleanup.Count{Collection: r.Source(), Why: strings.Join(all, "; ") +
 			" Nothing is deleted this time. The next run deletes, by hand or by schedule: correct the rule before it, unless it is right"})
+	}
+	return nil
+}
+
+// unkept tells what keeps documents that would be deleted with items, and leads to nothing, whatever the document: it keeps nothing.
+// As with unless of items, nothing is deleted as long as that is so.
+func unkept(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
+	asked := map[string]rule.Relation{}
+	for _, w := range r.Along() {
+		for _, u := range w.Unless {
+			asked[u.Key] = u
+		}
+	}
+	for _, other := range r.Others {
+		if !other.OfDocuments() {
+			continue
+		}
+		for _, u := range other.Unless {
+			asked[u.Key+" of "+other.Entry] = u
+		}
+	}
+	l := lost{Rule: r, Reader: p.Documents}
+	for _, key := range slices.Sorted(maps.Keys(asked)) {
+		if asked[key].Place() == (rule.Place{}) { // a condition, or an account
+			continue
+		}
+		what, err := l.lacks(ctx, rule.Place{}, asked[key])
+		if err != nil {
+			return err
+		}
+		if what != "" {
+			p.Count(cleanup.Count{Collection: r.Source(), Why: fmt.Sprintf("%s: %s, so nothing is kept because of it: correct the name in the "+
+				"rule or, if it is right, put any document into that collection that has it. Until then nothing is deleted", key, what)})
+		}
 	}
 	return nil
 }
