@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -458,12 +459,15 @@ func (w With) used(
 	ctx context.Context, src cleanup.Source, o objects.Object, exact []any, goes map[documents.Ref]bool,
 ) (bool, error) {
 	t := thing{in: w.Place(), exact: exact, keys: []string{objects.Spelling(o.Name)}}
+	if ext := path.Ext(t.keys[0]); ext != "" { // some leave it out
+		t.keys = append(t.keys, strings.TrimSuffix(t.keys[0], ext))
+	}
 	for _, a := range w.named() {
 		t.fields = append(t.fields, a.Field)
 	}
 	t.refers = func(d documents.Document) bool {
 		meant := w.meant(t.in, d.Data)
-		return meant[t.keys[0]] || meant[anything]
+		return meant[anything] || slices.ContainsFunc(t.keys, func(key string) bool { return meant[key] })
 	}
 	r, err := w.referring(ctx, src, t, goes)
 	return r.stay, err

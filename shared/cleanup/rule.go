@@ -281,6 +281,8 @@ type AccountRule struct {
 	Limit   int // how many a run deletes at most; 0: any number
 	// Next are the items to judge once the account is gone; nil if there are none. A Todo remembers them before the account goes.
 	Next func(uid string) []Item
+	// Whole says that something may keep what is deleted with one of Next. Then it keeps the account, too.
+	Whole bool
 }
 
 // Keeper says which document keeps an account.

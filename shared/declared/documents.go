@@ -128,7 +128,7 @@ func (g *planning) tell(ctx context.Context, goes map[string]bool) error {
 	if err := stays(ctx, g.Planner, withRole, g.Rule, slices.Sorted(maps.Keys(goes))); err != nil {
 		return err
 	}
-	return unfound(ctx, g.Planner, g.Rule)
+	return unfound(ctx, g.Planner, g.Rule, g.Planned() > g.cleared)
 }
 
 // withRole is the key of what is deleted with an item.

@@ -131,6 +131,7 @@ func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
 		at, set, ok := timeOf(i, a)
 		switch {
 		case !set && a.Optional:
+			parts = append(parts, a.Field+" is not set")
 			continue
 		case !set:
 			return cleanup.Keep(a.Unset())
@@ -149,6 +150,9 @@ func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
 			return cleanup.Invalid(e.Field + " has another type, so it is unknown whether " + e.Words())
 		case criteria.Unmet:
 		}
+	}
+	if len(parts)+len(r.Gone) == 0 {
+		parts = []string{"of any age"}
 	}
 	return cleanup.Do(r.Kind(), strings.Join(parts, ", "))
 }

@@ -1,6 +1,8 @@
 package declared_test
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +81,35 @@ func TestWhatAnotherRuleKeeps(t *testing.T) {
 				if _, there := f.Everything(t)[path]; !there {
 					t.Errorf("%s is deleted", path)
 				}
+			}
+		})
+	}
+}
+
+// TestAnAccountStaysWithWhatIsKept: what keeps a document that is deleted with an account keeps the account, too, and plan and run
+// say so.
+func TestAnAccountStaysWithWhatIsKept(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		bills  fields // of with
+		others string // rules
+		held   map[string]fields
+	}{
+		"another rule's unless": {fields{"collection": "bills", "field": "of"},
+			`{"name":"cleanupBills","schedule":"0 4 * * *","collection":"bills","age":"any","unless":[{"document":"holds/{id}"}]}`,
+			map[string]fields{"bills/of-held": {"of": "held"}, "holds/of-held": {}}},
+		"the relation's unless": {fields{"collection": "bills", "field": "of", "unless": array{fields{"field": "open", "==": true}}},
+			`{"name":"cleanupOther","schedule":"0 4 * * *","collection":"other","age":"any"}`,
+			map[string]fields{"bills/of-held": {"of": "held", "open": true}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world{others: []string{tt.others}, accounts: []string{"held", "free"}, gone: []string{"account free", "people/free", "bills/of-free"},
+				documents: map[string]fields{"people/held": {}, "people/free": {}, "bills/of-free": {"of": "free"}}}
+			maps.Copy(w.documents, tt.held)
+			rep, f := w.run(t, fields{"accounts": "all", "maxDuePercent": 100, "age": fields{"by": "creationTime", "days": 30},
+				"with": array{fields{"document": "people/{uid}", "with": array{tt.bills}}}})
+			if said := fmt.Sprint(rep.Kept, f.LogLines(t)); !strings.Contains(said, "a document of bills that would be deleted along stays") {
+				t.Errorf("nobody says that it stays: %s", said)
 			}
 		})
 	}

@@ -15,8 +15,8 @@ import (
 
 // unfound tells what of a rule's with leads to nothing, once something is due. The first run that tells it does nothing: what
 // belongs to the items would be left behind. A person who finds the names right runs the job again. None does anything where an
-// unless of with looks in vain.
-func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
+// unless of with looks in vain. Where nothing is due, it only repeats what the last run told.
+func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) error {
 	files := func(ctx context.Context, prefix string) (bool, error) {
 		for page, err := range p.Objects.Pages(ctx, prefix, objects.Names{}) {
 			return len(page) > 0, err
@@ -27,9 +27,15 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
 	if err != nil {
 		return err
 	}
-	why, err := Unfound(ctx, p.Documents, nil, r, r.Asks()[len(r.Related()):])
+	var why []string
+	if due {
+		why, err = Unfound(ctx, p.Documents, nil, r, asksAlong(r))
+	}
 	isNew := false
 	for _, text := range all {
+		if !due && !slices.Contains(p.LastWarnings, text) { // what is deleted with items is perhaps all deleted
+			continue
+		}
 		p.Warn(ctx, text)
 		isNew = isNew || !slices.Contains(p.LastWarnings, text)
 	}
@@ -41,6 +47,21 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
 		p.Count(cleanup.Count{Collection: r.Source(), Why: strings.Join(why, "; ")})
 	}
 	return err
+}
+
+// asksAlong returns what is looked for to decide about what is deleted with items: by the rule, and by others that are about it.
+func asksAlong(r rule.Rule) []rule.Along {
+	asks := r.Asks()[len(r.Related()):]
+	for _, other := range r.Others {
+		for _, u := range other.Unless {
+			if !other.OfDocuments() { // its documents are kept with its items
+				continue
+			}
+			u.Key += " of " + other.Entry
+			asks = append(asks, rule.Along{Relation: u, Of: other.Place()})
+		}
+	}
+	return asks
 }
 
 // Files reports whether a bucket has a file whose name begins so.

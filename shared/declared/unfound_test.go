@@ -84,6 +84,60 @@ func TestWithThatLeadsToNothing(t *testing.T) {
 	}
 }
 
+// TestExceptionsOfWithThatLeadToNothing: a collection or a field that is misspelt in the unless of what is deleted along, or in that of
+// another rule about it, keeps nothing, so nothing is deleted.
+func TestExceptionsOfWithThatLeadToNothing(t *testing.T) {
+	t.Parallel()
+	const empty, hasNot = "the collection hold has no document", "no document of holds has off"
+	parts := func(unless ...any) array { return array{fields{"subcollection": "parts", "unless": array(unless)}} }
+	below := fields{"subcollection": "parts", "with": array{fields{"subcollection": "notes", "unless": array{fields{"document": "hold/{id}"}}}}}
+	others := `{"name":"cleanupParts","schedule":"0 4 * * *","collection":"drafts/{d}/parts","age":"any","unless":[{"document":"hold/{id}"}]}`
+	for name, tt := range map[string]struct {
+		with   array
+		others []string
+		told   string // empty: nothing is doubtful
+	}{
+		"a document":              {parts(fields{"document": "hold/{id}"}), nil, "with[0].unless[0]: " + empty},
+		"a field":                 {parts(fields{"field": "pin", "==": true}, fields{"collection": "holds", "field": "off"}), nil, "with[0].unless[1]: " + hasNot},
+		"below":                   {array{below}, nil, "with[0].with[0].unless[0]: " + empty},
+		"another rule's":          {array{fields{"subcollection": "parts"}}, []string{others}, "unless[0] of cleanupParts: " + empty},
+		"of others":               {parts(fields{"document": "holds/{id}"}, fields{"collection": "holds", "field": "of"}), nil, ""},
+		"a condition nobody has":  {parts(fields{"field": "pin", "==": true}), nil, ""},
+		"another rule's, of some": {array{fields{"subcollection": "parts"}}, []string{strings.Replace(others, "hold/", "holds/", 1)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := startEntry(t, entry(t, drafts(fields{"maxDuePercent": 100, "with": tt.with}), tt.others...))
+			for _, path := range []string{"holds/x", "drafts/due/parts/p", "drafts/due/parts/p/notes/n"} {
+				f.Set(t, path, fields{"of": "other"})
+			}
+			f.Set(t, "drafts/due", fields{"updatedAt": old})
+			for range 2 {
+				rep := f.Run(t, "")
+				if f.Now = f.Now.Add(time.Hour); tt.told == "" {
+					enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 1))
+					return
+				}
+				enginetest.WantAborted(t, rep, "never found: "+tt.told+", so a run does nothing")
+			}
+			enginetest.WantAborted(t, f.Run(t, `{"force":true}`))
+			enginetest.Want(t, "drafts", []string{"due"}, f.IDs(t, "drafts"))
+		})
+	}
+}
+
+// TestNothingMoreToDeleteAlong: where nothing is due, nobody is told of what was deleted with the last items.
+func TestNothingMoreToDeleteAlong(t *testing.T) {
+	f := start(t, drafts(fields{"maxDuePercent": 100, "with": array{fields{"subcollection": "parts"}}}))
+	f.Set(t, "drafts/due", fields{"updatedAt": old})
+	f.Set(t, "drafts/due/parts/p", fields{"x": true})
+	f.Set(t, "drafts/due/notes/n", fields{"x": true}) // which stays, and is told
+	enginetest.Want(t, "warnings", 1, len(f.Run(t, "").Warnings))
+	f.Now = f.Now.Add(time.Hour)
+	rep := f.Run(t, "")
+	enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{})
+	enginetest.Want(t, "warnings where nothing is due", 0, len(rep.Warnings))
+}
+
 // TestWithOfAccountsThatLeadsToNothing: the same of what is deleted together with accounts.
 func TestWithOfAccountsThatLeadsToNothing(t *testing.T) {
 	f := start(t, guests(fields{"with": array{fields{"document": "user/{uid}"}, fields{"document": "profiles/{uid}", "with": array{fields{"subcollection": "order"}}}}}))
@@ -97,31 +151,4 @@ func TestWithOfAccountsThatLeadsToNothing(t *testing.T) {
 	f.Now = f.Now.Add(time.Hour)
 	enginetest.WantAborted(t, f.Run(t, ""), "never found: with[1].with[0]: the collection profiles/{id}/order has no document")
 	enginetest.Want(t, "accounts", []string{"one"}, f.Accounts(t))
-}
-
-// TestUnlessOfWithThatLooksInVain: an exception of with whose collection is empty, or by a field that nobody writes, keeps nothing, so
-// no run does anything until it is right.
-func TestUnlessOfWithThatLooksInVain(t *testing.T) {
-	t.Parallel()
-	for told, unless := range map[string]fields{
-		"the collection holdz has no document": {"document": "holdz/{id}"},
-		"no document of holds has bil":         {"collection": "holds", "field": "bil"},
-		"":                                     {"collection": "holds", "field": "bill"},
-	} {
-		t.Run(told, func(t *testing.T) {
-			f := start(t, drafts(fields{"with": array{fields{"subcollection": "bills", "unless": array{unless}}}}))
-			f.Set(t, "holds/h", fields{"bill": "other"})
-			f.Set(t, "drafts/d", fields{"updatedAt": old})
-			f.Set(t, "drafts/d/bills/b", fields{"x": true})
-			if told == "" {
-				enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
-				return
-			}
-			for range 2 {
-				f.Now = f.Now.Add(time.Hour)
-				enginetest.WantAborted(t, f.Run(t, `{"force":true}`), "never found: with[0].unless[0]: "+told+", so a run does nothing: is that its name?")
-			}
-			enginetest.Want(t, "drafts", []string{"d"}, f.IDs(t, "drafts"))
-		})
-	}
 }

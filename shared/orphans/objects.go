@@ -3,6 +3,7 @@ package orphans
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -207,11 +208,12 @@ func one(so bool) int { return map[bool]int{true: 1}[so] }
 type inFolder struct {
 	folder string
 	due    int
+	alone  int // of all folders, those proposed for their age alone
 }
 
 func (i *inFolder) see(folder string) (string, int) {
 	if folder != i.folder {
-		*i = inFolder{folder: folder}
+		*i = inFolder{folder: folder, alone: i.alone}
 	}
 	i.due++
 	return i.folder, i.due
@@ -242,6 +244,13 @@ func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, owne
 		count.Folder, count.InFolder = last.see(f.Folder + below + "/")
 	}
 	p.Count(count)
+	if o.Owner == Nobody && f.Named == nil { // somebody may have uploaded many, so that a limit trips
+		if most := (p.Config.MaxActions + 1) / 2; last.alone >= most {
+			p.Keep(ctx, "", cleanup.Keep(fmt.Sprintf("left to a later run: each run does %d", most)), 1)
+			return nil
+		}
+		last.alone++
+	}
 	object, why := cleanup.DeleteObject{Deletion: o.Deletion, Named: f.Named}, o.Reason
 	if o.Owner != Nobody {
 		if object.Absent = []documents.Ref{o.Owner}; f.Meant != nil {

@@ -215,5 +215,33 @@ func (d *Decider) Accounts(
 		c := lookups[k.Collection]
 		lookups[k.Collection] = cleanup.Count{Exists: c.Exists + len(ids) - len(missing), Missing: c.Missing + len(missing)}
 	}
+	for i, a := range found {
+		if decisions[i].Kind == "" || !rule.Whole {
+			continue
+		}
+		kept, err := d.keptNext(ctx, a.UID, rule.Next(a.UID))
+		if err != nil {
+			return nil, nil, err
+		}
+		if kept != "" {
+			decisions[i] = cleanup.Invalid(kept)
+		}
+	}
 	return decisions, lookups, nil
+}
+
+// keptNext says why documents that would be deleted once an account is are kept; "" if nothing keeps them.
+func (d *Decider) keptNext(ctx context.Context, uid string, next []cleanup.Item) (why string, err error) {
+	src := d.untransacted()
+	src.deleted = uid
+	for _, n := range next {
+		outcomes, err := d.Decide(ctx, src, []*Item{NewItem(nil, n)})
+		if err != nil && !errors.Is(err, documents.ErrTooMuch) {
+			return "", err
+		}
+		if err == nil && outcomes[0].Fate.Kind == Invalid {
+			return outcomes[0].Fate.Reason, nil
+		}
+	}
+	return "", nil
 }
