@@ -19,8 +19,6 @@ import (
 
 	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/googleapi"
-
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Limits of the API: users a call, characters of a uid, and calls a second that delete, which are a project's: whoever else
@@ -76,7 +74,7 @@ func (w Writer) Delete(ctx context.Context, uids []string) []error {
 	results := make([]error, len(uids))
 	for i, uid := range uids {
 		if failed[uid] != nil {
-			results[i] = harmless.Errorf("delete account %s: %w", uid, failed[uid])
+			results[i] = fmt.Errorf("delete account %s: %w", uid, failed[uid])
 		}
 	}
 	return results
@@ -164,7 +162,7 @@ type refusal struct {
 }
 
 // Error returns what the API said.
-func (r refusal) Error() string { return harmless.Text(r.message) }
+func (r refusal) Error() string { return r.message }
 
 // Unwrap returns the client's error.
 func (r refusal) Unwrap() error { return r.error }

@@ -12,8 +12,6 @@ import (
 	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/identitytoolkit/v1"
-
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // PageSize is how many accounts one call lists, and maxLookup how many one call looks up.
@@ -54,7 +52,7 @@ func (r Reader) Pages(ctx context.Context, token string) iter.Seq2[Page, error] 
 				err = fmt.Errorf("%w: %w", ErrToken, err)
 			}
 			if err != nil {
-				yield(Page{}, harmless.Errorf("list accounts: %w", readable(err)))
+				yield(Page{}, fmt.Errorf("list accounts: %w", readable(err)))
 				return
 			}
 			if token = listed.NextPageToken; !yield(Page{Accounts: accountsOf(listed.Users), Next: token}, nil) {
@@ -142,7 +140,7 @@ func (r Reader) Sharing(ctx context.Context, all []Account) (found []Account, er
 		}
 		answer, err := read(ctx, r.c, "GetUsers", ids.LocalId, r.c.users.Lookup(r.c.project, ids).Context(ctx).Do)
 		if err != nil {
-			return nil, harmless.Errorf("look up accounts by %d of what they have: %w", len(chunk), readable(err))
+			return nil, fmt.Errorf("look up accounts by %d of what they have: %w", len(chunk), readable(err))
 		}
 		found = append(found, accountsOf(answer.Users)...)
 	}

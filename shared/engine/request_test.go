@@ -71,7 +71,7 @@ func TestParseRequest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if (got.dryRun == nil) != (tt.dryRun == nil) || got.dryRun != nil && *got.dryRun != *tt.dryRun || got.force != tt.force {
+			if (got.dryRun == nil) != (tt.dryRun == nil) || got.dryRun != nil && *got.dryRun != *tt.dryRun || got.Force != tt.force {
 				t.Errorf("request %+v, want dryRun %v, force %v", got, tt.dryRun, tt.force)
 			}
 		})
@@ -211,7 +211,7 @@ func FuzzBody(f *testing.F) {
 		}
 		dryRun, said := fields["dryRun"].(bool)
 		force, _ := fields["force"].(bool)
-		if (got.dryRun != nil) != said || said && *got.dryRun != dryRun || got.force != force {
+		if (got.dryRun != nil) != said || said && *got.dryRun != dryRun || got.Force != force {
 			t.Errorf("body %q: %+v, want what encoding/json sees: %v", body, got, fields)
 		}
 	})

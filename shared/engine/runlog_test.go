@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -292,9 +293,11 @@ func TestIDsThatUsersWrote(t *testing.T) {
 	}})
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Aborted, map[string]report.Counts{})
+	answer := httptest.NewRecorder()
+	f.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody))
 	enginetest.Want(t, "target", odd, got.Failures[len(got.Failures)-1].Target)
 	harmful := regexp.MustCompile("[\x1b\u202e\u200b]")
-	texts := append([]string{got.Problem()}, got.Warnings...)
+	texts := append([]string{got.Problem(), answer.Body.String()}, got.Warnings...)
 	for _, failure := range got.Failures {
 		texts = append(texts, failure.Error)
 	}
@@ -327,8 +330,9 @@ func TestNoticesOfOneItem(t *testing.T) {
 		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 			c := cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
 			for i := range 22 {
-				c.Kept = append(c.Kept, "a label")
-				c.Notices = append(c.Notices, cleanup.Notice{Message: "a label is kept", Fields: map[string]any{"label": i}})
+				c.Notices = append(c.Notices, cleanup.Notice{
+					Message: "a label is kept", Fields: map[string]any{"label": i}, Kept: map[string]int{"a label": 1},
+				})
 			}
 			return c
 		},

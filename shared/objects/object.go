@@ -14,7 +14,6 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // ErrChanged says that an object changed after it was judged, so nothing was done to it.
@@ -72,7 +71,7 @@ func (r Reader) Get(ctx context.Context, name string) (o Object, found bool, err
 	case errors.Is(err, storage.ErrObjectNotExist):
 		return Object{}, false, nil
 	case err != nil:
-		return Object{}, false, harmless.Errorf("read object %s of bucket %s: %w", name, r.c.name, err)
+		return Object{}, false, fmt.Errorf("read object %s of bucket %s: %w", name, r.c.name, err)
 	default:
 		return objectOf(a), true, nil
 	}
@@ -101,7 +100,7 @@ func (w Writer) Delete(ctx context.Context, d Deletion) error {
 	for again := true; again; again = storage.ShouldRetry(err) && attempts < maxAttempts && gax.Sleep(ctx, backoff.Pause()) == nil {
 		if w.InTime != nil {
 			if late := w.InTime(); late != nil {
-				return harmless.Errorf("delete object %s: %w", d.Name, cmp.Or(err, late)) // what was sent may have taken effect
+				return fmt.Errorf("delete object %s: %w", d.Name, cmp.Or(err, late)) // what was sent may have taken effect
 			}
 		}
 		before, err = err, object.Delete(ctx)
@@ -122,7 +121,7 @@ func (w Writer) Delete(ctx context.Context, d Deletion) error {
 		if attempts > 1 { // no documentation says that this is not the answer to a deletion that is sent again
 			switch _, found, look := w.Get(ctx, d.Name); {
 			case look != nil: // it may have taken effect before
-				return harmless.Errorf("delete object %s: %w", d.Name, before)
+				return fmt.Errorf("delete object %s: %w", d.Name, before)
 			case !found:
 				return nil
 			}
@@ -135,7 +134,7 @@ func (w Writer) Delete(ctx context.Context, d Deletion) error {
 		}
 		fallthrough
 	default:
-		return harmless.Errorf("delete object %s: %w", d.Name, err)
+		return fmt.Errorf("delete object %s: %w", d.Name, err)
 	}
 }
 
