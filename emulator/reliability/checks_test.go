@@ -67,7 +67,11 @@ func expect(t *testing.T, s subject) *expected {
 	w.deliver(t, steps)
 	want.calls, want.first = steps.Calls(), w.named(t)
 	if s.body == "" { // a worker alone does not do all that the sample says
-		for _, line := range w.differences(t, w.sample) {
+		left, err := w.content.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range append(w.sample.Differences(left), w.unfinished(t)...) {
 			t.Error(line)
 		}
 	}
@@ -126,9 +130,12 @@ func (w *world) notEnded(t *testing.T, want *expected) (lines []string) {
 // notAs returns what is not as after undisturbed runs.
 func (w *world) notAs(t *testing.T, when string, want map[string]any) (lines []string) {
 	t.Helper()
-	got := w.named(t)
+	return differ(when, want, w.named(t))
+}
+
+func differ(when string, want, got map[string]any) (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(want, got))) {
-		lines = append(lines, fmt.Sprintf("%s, %s is (-undisturbed +disturbed):\n%s", when, name, cmp.Diff(want[name], got[name])))
+		lines = append(lines, fmt.Sprintf("%s, %s is (-wanted +there):\n%s", when, name, cmp.Diff(want[name], got[name])))
 	}
 	return lines
 }
@@ -413,19 +420,19 @@ func checkFirst(fault Fault, undoDays string) func(*testing.T, subject, *expecte
 
 // checkContended has users write once the first commit has lost against somebody else's write. That is what Firestore makes of a write
 // to what a transaction read; its emulator makes that write wait instead. What they write is kept, because all is read anew.
-func checkContended(t *testing.T, s subject, _ *expected) (lines []string) {
+func checkContended(t *testing.T, s subject, want *expected) (lines []string) {
 	if s.checks {
 		return nil // nothing is said of what its users do
 	}
 	w := newWorld(t, s)
-	want := w.wanted()
+	end := maps.Clone(want.end)
 	var lost, over, wrote, lacking bool
 	act := func() {
 		for _, a := range actionsOf(s.name) {
 			var answer *googleapi.Error
-			switch e, err := w.act(t.Context(), a); {
+			switch kept, err := w.act(t, a); {
 			case err == nil:
-				e.addTo(&want)
+				a.addTo(end, kept)
 			case errors.As(err, &answer) && answer.Code == http.StatusNotImplemented:
 				lacking = true
 			case !missing(err) && !errors.Is(err, errRefused): // who comes too late
@@ -454,7 +461,7 @@ func checkContended(t *testing.T, s subject, _ *expected) (lines []string) {
 	if !w.recover(t) {
 		lines = append(lines, fmt.Sprintf("after %d undisturbed runs something is still left to do", maxRuns))
 	}
-	return append(lines, w.differences(t, want)...)
+	return slices.Concat(lines, w.notAs(t, "at the end", end), w.unfinished(t))
 }
 
 // withstands runs the job with faults. It does what an undisturbed run does.

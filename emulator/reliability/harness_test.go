@@ -41,70 +41,46 @@ func careless(change func(report cleanup.Subject, d cleanup.Decision, run cleanu
 	return s
 }
 
-// TestFindsWhatACrashBreaks proves that a fault at every step finds a job that a crash leaves half done.
-func TestFindsWhatACrashBreaks(t *testing.T) {
+// TestFindsWhatIsCareless proves that a job that a crash leaves half done, one that does not look again, a log that is written after
+// what it is of, a hold that is set after what it keeps is back, and an undo that does not look whether somebody else has written,
+// are found.
+func TestFindsWhatIsCareless(t *testing.T) {
 	t.Parallel()
-	s := careless(func(report cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-		if report.Data["status"] != "deleting" { // so that the next run does not find it, and nothing is remembered of it
-			mark := documents.Write{Op: documents.Update, Ref: report.Ref(), Data: map[string]any{"status": "deleting"}}
-			return cleanup.Change{Writes: []documents.Write{mark}, Again: true}
-		}
+	deletes := func(report cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
-	})
-	want := expect(t, s)
-	for at := len(want.calls) - 3; at > 0; at-- { // before the three calls that save the report
-		lines, steps := tryFault(t, s, want, point{Faults[0], at})
-		if steps.Struck() && len(lines) > 0 {
-			return
-		}
 	}
-	t.Error("the process died at every call, and no difference was found")
-}
-
-// TestFindsWhatARaceBreaks proves that a user's write before every call finds a job that does not look again.
-func TestFindsWhatARaceBreaks(t *testing.T) {
-	t.Parallel()
-	s := careless(func(report cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-		return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
-	})
-	want := expect(t, s)
-	for at := len(want.calls) - 3; at > 0; at-- {
-		lines, steps := tryRace(t, s, want, point{at: at})
-		if steps.Struck() && len(lines) > 0 {
-			return
+	halfDone := careless(func(report cleanup.Subject, d cleanup.Decision, run cleanup.Run) cleanup.Change {
+		if report.Data["status"] == "deleting" {
+			return deletes(report, d, run)
 		}
-	}
-	t.Error("a user wrote before every call, and no difference was found")
-}
-
-// TestFindsACarelessUndo proves that a log that is written after what it is of, a hold that is set after what it keeps is back,
-// and an undo that does not look whether somebody else has written, are found.
-func TestFindsACarelessUndo(t *testing.T) {
-	t.Parallel()
+		// The next run does not find it so, and nothing is remembered of it.
+		mark := documents.Write{Op: documents.Update, Ref: report.Ref(), Data: map[string]any{"status": "deleting"}}
+		return cleanup.Change{Writes: []documents.Write{mark}, Again: true}
+	})
 	s := sampled(expiredcomped.Job)
 	lateLog, lateHold, blind := s, s, s
 	lateLog.between, lateHold.between, blind.between = logAfterCommit, holdAfterRestoring(), overwriting
-	want := expect(t, s)
-	dies := func(at int) point { return point{Faults[0], at} }
-	diesAfter := func(at int) point { return point{Faults[1], at} }
-	writes := func(at int) point { return point{at: at} }
+	ofReports := func(c Call) bool { return strings.Contains(c.String(), "reports/") }
 	logs := func(c Call) bool { return strings.Contains(c.String(), "/cleanupUndo/") }
 	back := func(c Call) bool { return c.Method == "Commit" && restores(c.String()) }
 	for name, tt := range map[string]struct {
-		s     subject
-		calls []Call
-		at    func(c Call) bool // where it shows
-		try   func(t *testing.T, s subject, want *expected, p point) ([]string, *Steps)
-		point func(at int) point
+		s      subject
+		ofUndo bool              // what is disturbed
+		at     func(c Call) bool // where it shows
+		try    func(t *testing.T, s subject, want *expected, p point) ([]string, *Steps)
+		fault  Fault
 	}{
-		"the log is late":  {lateLog, expect(t, lateLog).calls, logs, tryUndone, dies},
-		"the hold is late": {lateHold, undisturbedUndo(t, lateHold, want), back, tryUndoFault, diesAfter},
-		"it overwrites":    {blind, undisturbedUndo(t, blind, want), back, tryUndoRace, writes},
+		"a crash leaves it half done": {halfDone, false, ofReports, tryFault, Faults[0]},
+		"it does not look again":      {careless(deletes), false, ofReports, tryRace, users[0]},
+		"the log is late":             {lateLog, false, logs, tryUndone, Faults[0]},
+		"the hold is late":            {lateHold, true, back, tryUndoFault, Faults[1]},
+		"it overwrites":               {blind, true, back, tryUndoRace, users[0]},
 	} {
+		want := expect(t, tt.s)
 		found := false
-		for i, c := range tt.calls {
+		for i, c := range want.callsOf(t, tt.s, kind{ofUndo: tt.ofUndo}) {
 			if !found && tt.at(c) {
-				lines, steps := tt.try(t, tt.s, want, tt.point(i+1))
+				lines, steps := tt.try(t, tt.s, want, point{tt.fault, i + 1})
 				found = steps.Struck() && len(lines) > 0
 			}
 		}

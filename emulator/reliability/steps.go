@@ -36,8 +36,8 @@ func (c Call) String() string {
 	return string(c.Service) + " " + c.Method + " " + strings.Join(c.Targets, ", ")
 }
 
-// Steps counts the calls of a disturbed run, including its worker's, in the order in which they are sent, and has a fault happen at
-// those that choose says. Concurrent calls are numbered as they come.
+// Steps counts the calls of a disturbed run, including its worker's, in the order in which they are sent, and has a fault happen
+// at those that choose says. Concurrent calls are numbered as they come.
 type Steps struct {
 	choose func(c Call) *Fault // returns the fault of a call, nil if it has none; nil: none has
 	end    func(Ending)        // called at the call at which the run is told to end; may be nil

@@ -3,7 +3,6 @@ package reliability
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -300,20 +299,6 @@ func (w *world) pending() int {
 		return 0
 	}
 	return len(w.Tasks().Pending(""))
-}
-
-// differences compares what is there with what a sample must end as. Each line names one difference.
-func (w *world) differences(t *testing.T, want sampledata.Sample) []string {
-	t.Helper()
-	left, err := w.content.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := append(want.Differences(left), w.unfinished(t)...)
-	if n := w.pending(); n > 0 {
-		lines = append(lines, fmt.Sprintf("%d tasks are left", n))
-	}
-	return lines
 }
 
 // unfinished returns a line for each of the bundle's own records of something that is still to be done, and for an undo log that

@@ -223,7 +223,7 @@ func TestCountsEndBeforeAnythingIsApplied(t *testing.T) {
 	t.Parallel()
 	planned, counted := make(chan struct{}), new(atomic.Int32)
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		p.CountNotDue(ctx, dated("things"))
+		p.CountNotDue(ctx, dated("others"))
 		defer close(planned)
 		return thingsJob(10).Plan(ctx, p)
 	}})
