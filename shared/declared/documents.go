@@ -206,10 +206,11 @@ func (g *planning) countRest(ctx context.Context) {
 func (c documentsOf) undated(d documents.Document) cleanup.Decision {
 	i, ok := c.ItemOf(d)
 	unmet := func(w criteria.Condition) bool { return w.Holds(i.Lookup) != criteria.Met }
-	if _, set, usable := timeOf(i, c.Age[0]); !ok || !set || usable || slices.ContainsFunc(c.Where, unmet) {
+	value, _, usable := timeOf(i, c.Age[0])
+	if !ok || value == nil || usable || slices.ContainsFunc(c.Where, unmet) {
 		return cleanup.Decision{}
 	}
-	return undated(i, c.Age[0])
+	return cleanup.Invalid(c.Age[0].Undated(value))
 }
 
 // Hint says what values of an age's field are that the rule cannot read, and what to write instead; "" if it can read all.

@@ -27,20 +27,38 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
 	if err != nil {
 		return err
 	}
-	why, err := Unfound(ctx, p.Documents, nil, r, r.Asks()[len(r.Related()):])
 	isNew := false
 	for _, text := range all {
 		p.Warn(ctx, text)
 		isNew = isNew || !slices.Contains(p.LastWarnings, text)
 	}
 	if isNew {
-		why = append(why, strings.Join(all, "; ")+
-			" Nothing is deleted this time. The next run deletes, by hand or by schedule: correct the rule before it, unless it is right")
+		p.Count(cleanup.Count{Collection: r.Source(), Why: strings.Join(all, "; ") +
+			" Nothing is deleted this time. The next run deletes, by hand or by schedule: correct the rule before it, unless it is right"})
 	}
-	if len(why) > 0 {
-		p.Count(cleanup.Count{Collection: r.Source(), Why: strings.Join(why, "; ")})
+	for _, u := range r.Asks()[len(r.Related()):] {
+		if err := countNothing(ctx, p, u.Place(u.Of), nil, u.Fields()...); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
+}
+
+// countNothing tells the safety limits of a place in which something is looked for in vain: it has no document, or none has a field.
+func countNothing(ctx context.Context, p *cleanup.Planner, in rule.Place, collections []string, fields ...string) error {
+	if !in.IsKnown() {
+		return nil
+	}
+	field, empty, err := nothing(ctx, p.Documents, in, collections, fields...)
+	switch {
+	case err != nil:
+		return err
+	case empty: // that most are missing is normal, unlike with owners of objects, so only this is reported
+		p.Count(cleanup.Count{Collection: in.String(), Missing: 1})
+	case field != "":
+		p.Count(cleanup.Count{Collection: in.String(), Field: field})
+	}
+	return nil
 }
 
 // Files reports whether a bucket has a file whose name begins so.
@@ -102,11 +120,7 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 	if !to.IsKnown() {
 		return "", "", nil
 	}
-	within := ""
-	if w.Within != nil {
-		within = w.Within.Field
-	}
-	field, empty, err := nothing(ctx, l.Reader, to, nil, w.Field, within)
+	field, empty, err := nothing(ctx, l.Reader, to, nil, w.Fields()...)
 	if !empty || err != nil {
 		if field != "" {
 			what = fmt.Sprintf("no document of %s has %s", to, field)
