@@ -21,7 +21,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/bundletest"
 	"github.com/firesweep/firesweep/emulator/process"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -201,50 +200,5 @@ func TestTerminatedProcessLeavesNoLease(t *testing.T) {
 	again := bundletest.Start(t, "cleanupReports", project.Environment).Run(t, "", now)
 	if again.Status != report.Completed || again.Actions["delete report"].Done != left {
 		t.Errorf("the next run, at once: %+v", again)
-	}
-}
-
-func TestKilledProcessIsFollowedByOneThatFinishes(t *testing.T) {
-	t.Parallel()
-	project := backendstest.Start(t)
-	db := project.Firestore(t)
-	writeReports(t, project, 6000)
-	first := bundletest.Start(t, "cleanupReports", project.Environment)
-	ended := make(chan error, 1)
-	go func() {
-		_, _, err := first.Post(t.Context(), "", now)
-		ended <- err
-	}()
-	// At Firestore's rate 2000 deletions take some four seconds: kill it when it has begun.
-	awaitBegun(t, db)
-	first.Stop()
-	if err := <-ended; err == nil {
-		t.Fatal("the run had ended before it was killed")
-	}
-	second := bundletest.Start(t, "cleanupReports", project.Environment)
-	if got := second.Run(t, "", now); got.Status != report.Skipped {
-		t.Errorf("while the dead run's lease lasts: %s, want skipped", got.Status)
-	}
-	// Not sooner: the emulator may still have been at what the dead process had sent.
-	half := reportCounts(t, db)
-	if due := half["due"]; due == 0 || due == 2000 {
-		t.Fatalf("%d are due after the kill, want some of 2000", due)
-	}
-	if diff := cmp.Diff(map[string]int{"due": half["due"], "pending": 2000, "reviewed": 2000}, half); diff != "" {
-		t.Fatalf("left after the kill (-want +got):\n%s", diff)
-	}
-	later := enginetest.On(t, functions.New(functions.Registered()["cleanupReports"]), project)
-	later.Now = now
-	later.Clock = func() time.Time { return time.Now().Add(later.Timeout + time.Minute) }
-	got := later.Run(t, "")
-	// What the dead process had sent may have taken effect after they were counted.
-	if got.Status != report.Completed {
-		t.Errorf("after its expiry: %s %v", got.Status, got.Failures)
-	}
-	if done := got.Actions["delete report"].Done; done == 0 || done > half["due"] {
-		t.Errorf("after its expiry %d were done, want at most the %d others", done, half["due"])
-	}
-	if diff := cmp.Diff(map[string]int{"pending": 2000, "reviewed": 2000}, reportCounts(t, db)); diff != "" {
-		t.Errorf("left (-want +got):\n%s", diff)
 	}
 }

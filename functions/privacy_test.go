@@ -22,7 +22,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -350,13 +349,11 @@ func refuseWrites(f *enginetest.Function) {
 		}
 		return nil
 	})...)
-	f.Hooks.Accounts = func(next accounts.API) accounts.API {
-		return accounts.Wrap(next, func(method string, _ []string, send func() error) error {
-			if method == "DeleteUsers" {
-				return errors.New("refused by the test")
-			}
-			return send()
-		})
+	f.Hooks.Accounts = func(method string, _ []string, send func() error) error {
+		if method == "DeleteUsers" {
+			return errors.New("refused by the test")
+		}
+		return send()
 	}
 	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		if r.Method != http.MethodDelete {

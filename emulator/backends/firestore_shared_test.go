@@ -2,14 +2,11 @@ package backends
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,11 +16,8 @@ import (
 	"github.com/firesweep/firesweep/emulator/process"
 )
 
-// The helpers of these tests. Each runs this test binary as another program.
-const (
-	asFirestore = "Firestore" // in Java's place: it answers as the emulator does, without its start that takes seconds
-	asSharer    = "sharer"    // a test process that shares an emulator; it prints "child" and the emulator's process id
-)
+// asFirestore has the test binary run in Java's place: it answers as the emulator does, without its start that takes seconds.
+const asFirestore = "Firestore"
 
 // serveAsFirestore is what asFirestore does.
 func serveAsFirestore() error {
@@ -113,65 +107,4 @@ func TestSharedFirestoreThatDied(t *testing.T) {
 		t.Error("the dead one is used")
 	}
 	endsWith(t, command, next.process.PID)
-}
-
-// goScript stands in the place of the command go. It runs a test process that is killed while its emulator starts, two that
-// are not, and waits for the end of its input.
-const goScript = `#!/bin/sh
-"$@" & killed=$!
-until [ -s "$STARTS" ]; do sleep 0.1; done
-kill -KILL $killed
-wait $killed
-rm "$HANG"
-"$@"
-"$@"
-read -r end
-exit 0
-`
-
-// TestSharedFirestoreOfTestProcesses has real processes for all that take part.
-func TestSharedFirestoreOfTestProcesses(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("elsewhere a script has the name of its shell")
-	}
-	hang := touch(t, t.TempDir(), "hang")
-	starts := javaAnswersAsFirestore(t, fmt.Sprintf("if [ -e '%s' ]; then exec sleep 600; fi", hang))
-	script := touch(t, t.TempDir(), "go")
-	ok(t, errors.Join(os.WriteFile(script, []byte(goScript), 0o600), os.Chmod(script, 0o755)))
-	program := filepath.Join(t.TempDir(), "go-build1", "b001", "x.test")
-	ok(t, os.MkdirAll(filepath.Dir(program), 0o755))
-	if err := os.Link(os.Args[0], program); err != nil {
-		t.Skipf("the test binary cannot be linked to: %v", err)
-	}
-	cmd := exec.Command(script, program, "-test.run=^TestHelper$", "-test.v")
-	cmd.Env = append(os.Environ(), helperVariable+"="+asSharer, "HANG="+hang, "STARTS="+starts)
-	input, err := cmd.StdinPipe()
-	ok(t, err)
-	output := startCommand(t, cmd)
-	first, second := nextChild(t, cmd, output), nextChild(t, cmd, output)
-	same(t, "the emulators of two test processes", first, second)
-	all := started(t, starts)
-	if len(all) != 2 || all[1] != first {
-		t.Fatalf("emulators %v were started, want one by the process that was killed and then %d", all, first)
-	}
-	for _, pid := range all {
-		if gone(pid) {
-			t.Errorf("emulator %d has ended before the command go", pid)
-		}
-	}
-	ok(t, input.Close())
-	for output.Scan() { // to the end, which would not come while an emulator had the same output
-	}
-	ok(t, cmd.Wait())
-	for _, pid := range all {
-		eventually(t, "the emulator is gone", func() bool { return gone(pid) })
-	}
-}
-
-// TestFirestoreIsNotSharedByOtherProcesses: what a test starts is not the command go's process, nor is what nobody tested.
-func TestFirestoreIsNotSharedByOtherProcesses(t *testing.T) {
-	javaAnswersAsFirestore(t, "")
-	cmd, child := startHelper(t, asSharer)
-	ok(t, cmd.Wait())
-	eventually(t, "the emulator is gone", func() bool { return gone(child) })
 }

@@ -31,8 +31,8 @@ func TestHelper(t *testing.T) {
 	switch how {
 	case asFirestore:
 		t.Fatal(serveAsFirestore())
-	case "backends", asSharer:
-		b, err := Start(context.Background(), Options{ShareFirestore: how == asSharer})
+	case "backends":
+		b, err := Start(context.Background(), Options{})
 		ok(t, err)
 		child = b.firestore.process
 	default:
@@ -47,7 +47,7 @@ func TestHelper(t *testing.T) {
 		os.Exit(3)
 	case "panic":
 		panic("as told")
-	case "return", asSharer:
+	case "return":
 		return
 	}
 	select {} // until killed

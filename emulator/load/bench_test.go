@@ -16,7 +16,6 @@ import (
 	"firebase.google.com/go/v4/auth"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -148,11 +147,9 @@ func behind(f *enginetest.Function, delay time.Duration) {
 		time.Sleep(delay)
 		return send()
 	})
-	f.Hooks.Accounts = func(base accounts.API) accounts.API {
-		return accounts.Wrap(base, func(_ string, _ []string, send func() error) error {
-			time.Sleep(delay)
-			return send()
-		})
+	f.Hooks.Accounts = func(_ string, _ []string, send func() error) error {
+		time.Sleep(delay)
+		return send()
 	}
 }
 

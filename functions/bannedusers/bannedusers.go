@@ -32,17 +32,28 @@ func plan(ctx context.Context, p *cleanup.Planner) error {
 		Where: []documents.Filter{
 			banned, {Field: dueField, Op: ">=", Value: documents.Earliest}, {Field: dueField, Op: "<=", Value: p.Now},
 		},
-		OrderBy: []string{dueField},
-		Select:  []string{statusField, dueField},
+		OrderBy:  []string{dueField},
+		Select:   []string{statusField, dueField},
+		PageSize: maxUsers,
 	}
-	chosen, err := p.First(ctx, due, maxUsers)
-	if err != nil {
-		return err
+	looked := 0
+	for page, err := range p.Documents.Pages(ctx, due, "") {
+		if err != nil {
+			return err
+		}
+		for rest := page.Documents; len(rest) > 0 && p.Planned() < maxUsers; {
+			some := rest[:min(len(rest), maxUsers-p.Planned())] // those that are kept take nobody's place
+			rest = rest[len(some):]
+			looked += len(some)
+			if err := p.Consider(ctx, userRule, some); err != nil {
+				return err
+			}
+		}
+		if p.Planned() == maxUsers {
+			break
+		}
 	}
-	p.Scanned(len(chosen))
-	if err := p.Consider(ctx, userRule, chosen); err != nil {
-		return err
-	}
+	p.Scanned(looked)
 	if err := p.SaveCheckpoint(p.Checkpoint); err != nil {
 		return err
 	}
@@ -52,7 +63,7 @@ func plan(ctx context.Context, p *cleanup.Planner) error {
 			return judgeUser(cleanup.Subject{Document: d, Found: true}, p.Run)
 		},
 		Then: func(_, found int, _ bool) {
-			p.Keep(ctx, users, cleanup.Keep(fmt.Sprintf(keptByLimit, maxUsers)), found-len(chosen))
+			p.Keep(ctx, users, cleanup.Keep(fmt.Sprintf(keptByLimit, maxUsers)), found-looked)
 		},
 	})
 	return p.Sweep(ctx, documents.Query{Collection: notes}, documents.Cursor(p.Checkpoint), noteRule)

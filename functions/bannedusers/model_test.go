@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	model "github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 )
@@ -89,7 +90,7 @@ func TestModel(t *testing.T) {
 			"banStatus": model.OneOf("permanent", "permanent", "permanent", "permanent", "temporary", "none", "Permanent", nil, model.Missing, true),
 			"permanentBanScheduledDeletionAt": rapid.OneOf(model.Around(f.Now, f.Now.AddDate(0, 0, -180)), model.Around(f.Now, f.Now.AddDate(0, 0, -180)),
 				model.OneOf(math.NaN(), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC),
-					[]byte{0})),
+					documents.Earliest, documents.Earliest.Add(-time.Microsecond), time.Unix(0, 0).UTC(), []byte{0})),
 			"displayName": model.OneOf("花子"),
 		}
 		note := model.Fields{"addedAt": model.OneOf(f.Now.AddDate(0, 0, -1), model.Missing),
@@ -117,6 +118,7 @@ func TestModel(t *testing.T) {
 				w.Accounts[id] = "花子"
 			}
 			w.Documents["posts/"+id] = map[string]any{"userId": id}
+			w.Documents["archive/x/users/"+id] = user.Draw(rt, "archived")
 		}
 		return w
 	})

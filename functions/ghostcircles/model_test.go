@@ -176,7 +176,7 @@ func TestModel(t *testing.T) {
 				data["deletedBy"] = rapid.SampledFrom([]any{"checkGhostCircles", "checkGhostCircles", "u1", nil}).Draw(rt, "deletedBy")
 				data["deletedAt"] = ago(1)
 			}
-			w.Documents["circles/"+id] = data
+			w.Documents["circles/"+id], w.Documents["archive/x/circles/"+id] = data, data
 			for _, form := range []string{"circles/%s/icon/a.png", "circles/%sx/a.png", "circles/%s"} {
 				if rapid.IntRange(0, 2).Draw(rt, "file") == 0 && len(id) < 500 { // an object's name has 1,024 bytes at most
 					w.Objects[fmt.Sprintf(form, id)] = nil
@@ -202,6 +202,7 @@ func TestModel(t *testing.T) {
 				w.Objects[name] = map[string]string{"postId": id + "x"}
 			}
 			bucket := rapid.SampledFrom([]string{f.Bucket, f.Bucket, f.Bucket, f.Bucket + "x"}).Draw(rt, "bucket")
+			w.Documents["users/u/posts/"+id] = post
 			post["mediaItems"] = []any{map[string]any{"url": "gs://" + bucket + "/" + name}, map[string]any{"type": "text"}}
 			w.Documents["posts/"+id] = post
 			for m := range rapid.IntRange(0, 2).Draw(rt, "children") {

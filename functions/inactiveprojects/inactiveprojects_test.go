@@ -205,9 +205,10 @@ func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
 	enginetest.Want(t, "scanned after a day", 6, w.Run(t, "").Scanned)
 }
 
+// TestPoisonedProject: the next run looks again at a project that failed, and at one that changed, but at none that is gone.
 func TestPoisonedProject(t *testing.T) {
 	w := newWorld(t)
-	for _, id := range []string{"p1", "p2", "p3"} {
+	for _, id := range []string{"p1", "p2", "p3", "active", "gone"} {
 		w.Set(t, "projects/"+id, old())
 	}
 	refuse := true
@@ -217,10 +218,19 @@ func TestPoisonedProject(t *testing.T) {
 		}
 		return nil
 	})
-	enginetest.WantReport(t, w.Run(t, ""), report.Failed, map[string]report.Counts{warnKind: {Planned: 3, Done: 2, Failed: 1}})
-	// The next run, ten minutes later, looks at that one alone.
+	w.Hooks.BeforeApply = func() {
+		w.Set(t, "projects/active", old("last_activity_at", now))
+		w.Delete(t, "projects/gone")
+	}
+	enginetest.WantReport(t, w.Run(t, ""), report.Failed, map[string]report.Counts{warnKind: {Planned: 5, Done: 2, Changed: 2, Failed: 1}})
+	w.Hooks.BeforeApply = nil
+	if saved := enginetest.Checkpoint(w.Documents(t, "cleanupJobs")[Job.Name]); !strings.Contains(saved, "p2") || strings.Contains(saved, "gone") {
+		t.Errorf("left undone: %s", saved)
+	}
 	w.Now = now.Add(10 * time.Minute)
-	enginetest.WantReport(t, w.Run(t, ""), report.Failed, map[string]report.Counts{warnKind: {Planned: 1, Failed: 1}})
+	again := w.Run(t, "")
+	enginetest.WantReport(t, again, report.Failed, map[string]report.Counts{warnKind: {Planned: 1, Failed: 1}})
+	enginetest.Want(t, "kept", map[string]int{keptActive: 1}, again.Kept)
 	refuse = false
 	enginetest.WantReport(t, w.Run(t, ""), report.Completed, enginetest.Done(warnKind, 1))
 	enginetest.WantReport(t, w.Run(t, ""), report.Completed, map[string]report.Counts{})

@@ -144,11 +144,11 @@ func TestModel(t *testing.T) {
 				name = fmt.Sprintf(rapid.SampledFrom([]string{"posts/u1/%d.png", "posts/%d", "posts/u 1/a/日本+%d#.png", "postsx/%d",
 					"posts/100%%%d.png"}).Draw(rt, "name"), n)
 			case 3:
-				name = fmt.Sprintf(rapid.SampledFrom([]string{"circles/%s/icon/%d.png", "circles/%s/%d", "circles/%s%d", "circles/%sx/%d",
+				name = fmt.Sprintf(rapid.SampledFrom([]string{"circles/%s/icon/%d.png", "circles/%s/%d", "circles/%s%d", "circles/%sx/%d", "circlesx/%s/%d",
 					"Circles/%s/%d"}).Draw(rt, "name"), anyID.Draw(rt, "circle"), n)
 			default:
 				name = fmt.Sprintf(rapid.SampledFrom([]string{"task_attachments/u1/%s/%d.pdf", "task_attachments/u1/%s/a/b/%d",
-					"task_attachments/../%s/%d", "task_attachments/%s/%d", "task_attachments//%s/%d"}).Draw(rt, "name"), anyID.Draw(rt, "task"),
+					"task_attachments/../%s/%d", "task_attachments/%s/%d", "task_attachments//%s/%d", "task_attachmentsx/u1/%s/%d"}).Draw(rt, "name"), anyID.Draw(rt, "task"),
 					n)
 			}
 			if len(name) > 1024 || strings.ContainsAny(name, "\x00\n") { // no object has such a name

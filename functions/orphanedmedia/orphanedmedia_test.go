@@ -2,9 +2,7 @@ package orphanedmedia
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +10,6 @@ import (
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/orphans"
 )
 
 // newFunction returns the function with a now at which everything that the test uploads is two days old.
@@ -22,47 +19,6 @@ func newFunction(t *testing.T) *enginetest.Function {
 	f := enginetest.New(t, functions.New(Job))
 	f.Now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
 	return f
-}
-
-func TestObjects(t *testing.T) {
-	f := newFunction(t)
-	for _, path := range []string{"posts/p1", "posts/日本 語", "circles/c1", "tasks/t1"} {
-		f.Set(t, path, map[string]any{"n": 1})
-	}
-	kept := map[string]string{
-		"posts/u1/a b.png": "p1", "posts/写真 1.png": "日本 語", "posts/no-metadata": "", "posts/slash": "a/b", "posts/dots": "..",
-		"posts/young": "young", "circles/c1/icon/a.png": "", "circles/a.png": "",
-		"task_attachments/u1/t1/a.pdf": "", "task_attachments/u1/t2": "", "other/p2.png": "p2", "postsx/p2.png": "p2", "PENDING": "PENDING",
-		"circlesx/c2/a.png": "", "task_attachmentsx/u1/t2/a.pdf": "",
-	}
-	gone := map[string]string{
-		"posts/u1/%41+#?.png": "p12", "posts/😀.png": "PENDING", "posts/u1/日本.png": "p2", "circles/c12/icon/a.png": "",
-		"circles/c12/a/b/c/d.png": "", "circles/c1x/": "", "task_attachments/u1/t12/a.pdf": "", "task_attachments/u1/t12/deep/a.pdf": "",
-	}
-	invalid := 2
-	if f.EmbeddedStorage() { // for the Firebase Emulator Suite's Storage this would be circles/a.png
-		kept["circles//a.png"] = ""
-		invalid++
-	}
-	for name, postID := range kept {
-		f.PutOf(t, postID, name)
-	}
-	for name, postID := range gone {
-		f.PutOf(t, postID, name)
-	}
-	f.Put(t, "posts/young", map[string]string{"postId": "PENDING", "uploadedAt": ms(f.Now.Add(-23 * time.Hour))}, nil)
-
-	got := f.Run(t, "")
-	wantActions := map[string]report.Counts{
-		"delete post media": {Planned: 3, Done: 3}, "delete circle image": {Planned: 3, Done: 3}, "delete task attachment": {Planned: 2, Done: 2},
-	}
-	enginetest.WantReport(t, got, report.Completed, wantActions)
-	wantKept := map[string]int{
-		keptYoung: 1, keptNoPost: 1, orphans.KeptInvalidOwner: invalid, keptUnknownPath: 2,
-		"belongs to one of posts": 2, "belongs to one of circles": 1, "belongs to one of tasks": 1,
-	}
-	enginetest.Want(t, "kept", wantKept, got.Kept)
-	enginetest.Want(t, "objects left", slices.Sorted(maps.Keys(kept)), f.Objects(t))
 }
 
 // TestPendingCountsLikeAnyOther for the share of objects that is due.

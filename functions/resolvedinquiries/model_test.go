@@ -187,6 +187,7 @@ func TestModel(t *testing.T) {
 				ofMessages = strings.Repeat("x", 1400)
 			}
 			w.Documents["inquiries/"+id] = inquiry.Draw(rt, "inquiry")
+			w.Documents["inquiries_old/"+id], w.Documents["users/u1/inquiries/"+id] = inquiry.Draw(rt, "old"), inquiry.Draw(rt, "a user's")
 			for m := range rapid.IntRange(0, 4).Draw(rt, "messages") {
 				w.Documents["inquiries/"+id+"/messages/"+model.ID(rt, fmt.Sprint(m))+ofMessages] = message.Draw(rt, "message")
 			}

@@ -70,50 +70,6 @@ func wantNothingBegun(t *testing.T, f *enginetest.Function) {
 	wantIDs(t, f, "cleanupJobs/cleanupResolvedInquiries/cleanupTodo")
 }
 
-// TestWhatIsKeptAndCounted also has odd values. They are archived unchanged if the inquiry is due.
-func TestWhatIsKeptAndCounted(t *testing.T) {
-	f := newFunction(t)
-	kept := map[string]map[string]any{
-		"young": inquiry(6*day - tick), "told": inquiry(6 * day), "open": {"status": "open", "resolvedAt": now.Add(-100 * day)}, "empty": {},
-		"null": {"status": "resolved", "resolvedAt": nil}, "map": {"status": "resolved", "resolvedAt": map[string]any{"seconds": 1}},
-		"odd":    {"status": 3.5, "resolvedAt": true, "userId": []any{}, "subject": map[string]any{}, notifiedAt: "yes"},
-		"unset":  {"status": "resolved", "resolvedAt": time.Time{}, "userId": "u1"},
-		"epoch":  {"status": "resolved", "resolvedAt": time.Unix(0, 0), "userId": "u1"},
-		"nobody": {"status": "resolved", "resolvedAt": now.Add(-6 * day), "userId": map[string]any{"id": "u1"}},
-	}
-	kept["told"][notifiedAt] = now.Add(-time.Hour)
-	due := map[string]any{"status": "resolved", "resolvedAt": now.Add(-8 * day), "userId": 5.5, "subject": nil, notifiedAt: "yes"}
-	odd := map[string]any{"createdAt": "yesterday", "imageUrl": map[string]any{"x": 1.5}}
-	f.Set(t, "inquiries/due", due)
-	f.Set(t, "inquiries/due/messages/m1", odd)
-	for id, data := range kept {
-		f.Set(t, "inquiries/"+id, data)
-		f.Set(t, "inquiries/"+id+"/messages/m1", odd)
-	}
-	neighbors := []string{"inquiries_old", "users/u1/inquiries"}
-	for _, collection := range neighbors {
-		f.Set(t, collection+"/i1", inquiry(100*day))
-	}
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, archivedOnce)
-	enginetest.Want(t, "scanned", 11, got.Scanned)
-	enginetest.Want(t, "kept", map[string]int{
-		"not due": 4, keptTold: 1, "no usable age": 4, keptUntold: 1, "imageUrl holds no string": 1,
-	}, got.Kept)
-	for _, id := range []string{"null", "map", "unset", "epoch"} {
-		enginetest.Want(t, "warnings of inquiries/"+id, 1, len(f.Warnings(t)["inquiries/"+id]))
-	}
-	wantIDs(t, f, "inquiries", ids(kept)...)
-	for id := range kept {
-		wantIDs(t, f, "inquiries/"+id+"/messages", "m1")
-	}
-	due["archivedAt"], due["messages"] = now, []any{odd}
-	enginetest.Want(t, "archives", map[string]map[string]any{"due": due}, f.Documents(t, "archivedInquiries"))
-	for _, collection := range neighbors {
-		wantIDs(t, f, collection, "i1")
-	}
-}
-
 // notification returns the only notification of user u1, and its id.
 func notification(t *testing.T, f *enginetest.Function) (id string, data map[string]any) {
 	t.Helper()
@@ -332,50 +288,6 @@ func withImage(m map[string]any, url any) map[string]any {
 	return m
 }
 
-// TestImages: tests of shared/objects prove which URLs name an object, and which folders hold one.
-func TestImages(t *testing.T) {
-	f := newFunction(t)
-	gs := "gs://" + f.Bucket + "/"
-	deleted := []string{"inquiries/i1/a b.png", "inquiries/twice.png", "inquiries/写真 #1.png"}
-	kept := []string{"avatars/hana.png", "b.png", "inquiries", "inquiries/i1/a", "inquiries/i12/a.png", "inquiriesx/a.png", "posts/p.png"}
-	for _, name := range append(deleted, kept...) {
-		f.Put(t, name, nil, nil)
-	}
-	emulator := f.Env["FIREBASE_STORAGE_EMULATOR_HOST"]
-	urls := []any{
-		"https://firebasestorage.googleapis.com/v0/b/" + f.Bucket + "/o/inquiries%2Fi1%2Fa%20b.png?alt=media&token=x",
-		"https://storage.googleapis.com/" + f.Bucket + "/inquiries/twice.png", gs + "inquiries/twice.png",
-		"http://" + emulator + "/v0/b/" + f.Bucket + "/o/inquiries%2F%E5%86%99%E7%9C%9F%20%231.png?alt=media",
-		gs + "inquiries/gone.png", "", nil,
-		gs + "posts/p.png", gs + "inquiriesx/a.png", gs + "inquiries", gs + "inquiries/",
-		"gs://another/b.png", "https://another.storage.googleapis.com/b.png",
-		gs + "inquiries/../avatars/hana.png", "https://example.com/b.png", gs + "inquiries/" + strings.Repeat("x", 100_000),
-		5, []any{gs + "b.png"}, map[string]any{"url": gs + "b.png"}, math.NaN(),
-	}
-	f.Set(t, "inquiries/i1", inquiry(8*day))
-	for i, url := range urls {
-		f.Set(t, fmt.Sprintf("inquiries/i1/messages/m%02d", i), withImage(message(i), url))
-	}
-	f.Set(t, "inquiries/i12", inquiry(day))
-	f.Set(t, "inquiries/i12/messages/m1", withImage(message(1), gs+"inquiries/i12/a.png"))
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, archivedOnce)
-	enginetest.Want(t, "kept", map[string]int{
-		keptElsewhere: 4, "imageUrl holds a URL of another bucket": 2, "imageUrl holds a URL that names no object of Cloud Storage": 3,
-		"imageUrl holds no string": 4, "not due": 1,
-	}, got.Kept)
-	enginetest.Want(t, "objects", kept, f.Objects(t))
-	enginetest.Want(t, "messages in the archive", len(urls), len(f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any)))
-	var named []any
-	for _, line := range f.Warnings(t)["inquiries/i1"] {
-		named = append(named, line["document"])
-	}
-	if len(named) != 13 || slices.Contains(named, nil) {
-		t.Errorf("messages named whose images are kept: %v", named)
-	}
-	wantNothingBegun(t, f)
-}
-
 // TestImagesInOtherFolders has a setting with the folders of the application.
 func TestImagesInOtherFolders(t *testing.T) {
 	f := newFunction(t)
@@ -430,6 +342,11 @@ func TestArchiveThatDoesNotFit(t *testing.T) {
 	f.Set(t, "inquiries/large/messages/a", withImage(large(1), "gs://"+f.Bucket+"/inquiries/large.png"))
 	stays["inquiries/large/messages/a"] = f.Documents(t, "inquiries/large/messages")["a"]
 	kind := "archive and delete inquiry"
+	foretold := map[string]string{} // why each stays; what the first messages or Firestore decide nobody knows before
+	for _, p := range f.Run(t, `{"dryRun":true}`).Plan {
+		foretold[p.Target] = p.Kept
+	}
+	enginetest.Want(t, "foretold", map[string]string{"inquiries/fits": "", "inquiries/deep": "", "inquiries/large": keptLarge, "inquiries/many": ""}, foretold)
 	for n := range 2 {
 		got := f.Run(t, "")
 		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{kind: {Planned: 4 - n, Done: 1 - n}})

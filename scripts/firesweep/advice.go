@@ -91,7 +91,7 @@ func (p *printer) failures(r *report.Report, said ...report.Failure) {
 	if r.Approved > 0 {
 		args = append(args, "--plan FILE")
 	}
-	p.Command("%s", p.cmd("run", args...))
+	p.Type("run", args...)
 }
 
 // next prints what happens after a run, and what to do.

@@ -137,8 +137,8 @@ func (a *app) checkLock() error {
 	if err != nil || old == nil || bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), lock) {
 		return err
 	}
-	return wrongUse("%s does not fit %s and this version of Firesweep (%s): write it anew with firesweep check --write%s",
-		name, a.rules, version.Lock, a.given)
+	return wrongUse("%s does not fit %s and this version of Firesweep (%s): write it anew with %s",
+		name, a.rules, version.Lock, a.cmd("check", "--write"))
 }
 
 // checked returns what is known of a job without running it.
@@ -182,8 +182,8 @@ func noteOn(r rule.Rule) string {
 // printChecks prints what is known of jobs, and how their indexes are made.
 func (a *app) printChecks(p *printer, checks []checked) {
 	if len(checks) == 0 {
-		p.Say("", 0, 0, "There is no rule of yours in %s yet: firesweep init proposes some, and %s has twelve to start from.",
-			cmp.Or(a.rules, rulesName), rulesPage)
+		p.Say("", 0, 0, "There is no rule of yours in %s yet: firesweep init proposes some, and %s has others to start from.",
+			cmp.Or(a.rules, rulesName), version.Page("docs/examples"))
 	}
 	needs := false
 	for _, c := range checks {
@@ -202,7 +202,7 @@ func (a *app) printChecks(p *printer, checks []checked) {
 		return
 	}
 	p.Say("", 0, 0, "The indexes, to add to the Firebase CLI's firestore.indexes.json:")
-	p.Command("firesweep check%s --indexes", p.given)
+	p.Type("check", "--indexes")
 	p.Command("firebase deploy --only firestore:indexes")
 }
 

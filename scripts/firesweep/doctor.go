@@ -94,7 +94,7 @@ func (a *app) patient(names []string) (*patient, error) {
 
 // examine checks everything, and puts the worst findings first.
 func (p *patient) examine(ctx context.Context) {
-	defer p.progress(ctx, doing("looking at "+p.project))()
+	defer p.progress(ctx, "looking at "+p.project).stop()
 	if !p.emulated {
 		p.examineGoogle(ctx)
 	}

@@ -26,8 +26,7 @@ type foundThing struct {
 // runsOf shows the runs that deleted or changed something, the latest first, by their undo logs.
 func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 	found, runs := []foundThing{}, 0
-	var at far
-	stop := a.progress(ctx, at.now)
+	at := a.progress(ctx, "reading the undo logs")
 	err := a.eachDatabase(func(on manifest.Entry) error {
 		p, err := a.reading(ctx, on)
 		if err != nil {
@@ -36,7 +35,7 @@ func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 		logged, err := p.Logged(ctx)
 		for _, runID := range logged {
 			var things []foundThing
-			if things, err = a.find(ctx, p, runID, strings.TrimSuffix(what, "/"), &at); err != nil {
+			if things, err = a.find(ctx, p, runID, strings.TrimSuffix(what, "/"), at); err != nil {
 				return err
 			}
 			found = append(found, things...)
@@ -44,7 +43,7 @@ func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 		runs += len(logged)
 		return err
 	})
-	stop()
+	at.stop()
 	if err != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 }
 
 // find returns what a run did that concerns something.
-func (a *app) find(ctx context.Context, p restore.Project, runID, what string, at *far) (found []foundThing, err error) {
+func (a *app) find(ctx context.Context, p restore.Project, runID, what string, at *progress) (found []foundThing, err error) {
 	doc, saved, err := p.DB.Get(ctx, "cleanupRuns/"+runID)
 	if err != nil {
 		return nil, err
@@ -131,8 +130,8 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool) {
 	p.more(len(rows)-len(firstOf(rows, all)), "thing")
 	p.Line("")
 	p.Say("", 2, 2, "See what was in it%s:", back)
-	p.Command("%s", p.cmd("show", run, target))
+	p.Type("show", run, target)
 	if back != "" {
-		p.Command("%s", p.cmd("undo", "--only", target, run))
+		p.Type("undo", "--only", target, run)
 	}
 }

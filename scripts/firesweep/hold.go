@@ -15,6 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -34,8 +35,10 @@ type heldJob struct {
 	Job           string `json:"job"` // or all-jobs, or new-jobs: those that were not known when they were held
 	Database      string `json:"database"`
 	jobstate.Hold        // its time is zero: nobody holds the job
-	Ended         string `json:"ended,omitempty"` // the run that --stop has ended, and how it did
+	Stops         string `json:"stops,omitempty"` // the run that --stop has told to stop
 	Error         string `json:"error,omitempty"` // why nothing was changed, or why the job's record cannot be read
+
+	until time.Time // when the lease of what stops ends
 }
 
 type keptItem struct {
@@ -69,15 +72,16 @@ func (a *app) holdCommand() *cobra.Command {
 make all jobs keep something. Alone, it lists what is held and kept.
 --all and --keep are for every job of the database, also for those to come.
 
-PATH is a document, with all below it, a file, a folder or a collection with a
-slash at its end, or an account. Cloud Tasks keeps the tasks of held workers.
-Your credentials need roles/datastore.user, for the list roles/datastore.viewer.`,
+PATH is a document, with all below it, or a collection (drafts/), a file or a
+folder (gs://BUCKET/NAME, gs://BUCKET/FOLDER/), or an account ('account UID').
+Cloud Tasks keeps the tasks of held workers. Your credentials need
+roles/datastore.user, for the list roles/datastore.viewer.`,
 		Example: `  firesweep hold --all --because "restoring the database"
   firesweep hold cleanupReports --stop
   firesweep hold --keep users/abc --keep 'account abc' --because "legal hold"`,
 	}
-	c.Flags().StringVar(&f.because, "because", "", "why, as `TEXT` for those who come after you")
-	c.Flags().BoolVar(&f.stop, "stop", false, "end what is under way, too")
+	c.Flags().StringVar(&f.because, "because", "", "why, as `TEXT` for others; required without --stop")
+	c.Flags().BoolVar(&f.stop, "stop", false, "have what is under way end within seconds, too")
 	c.Flags().BoolVar(&f.all, "all", false, "hold all jobs")
 	c.Flags().StringArrayVar(&f.keep, "keep", nil, "have all jobs keep what is at this `PATH`; may be repeated")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
@@ -118,63 +122,91 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 		h.Jobs = h.forAll()
 	}
 	if len(f.keep) > 0 {
+		var back []string
 		for _, path := range f.keep {
 			if err := a.mustBeThere(c.Context(), path); err != nil {
 				return err
 			}
-			h.Keep = append(h.Keep, keptItem{Kept: jobstate.Kept{Path: path, At: a.clock().UTC(), By: who(), Why: f.because}})
+			by := jobstate.Hold{At: a.clock().UTC(), By: who(), Why: f.because}
+			h.Keep = append(h.Keep, keptItem{Kept: jobstate.Kept{Path: path, Hold: by}})
+			back = append(back, "--keep "+quoted(path))
 		}
-		return a.change(c, f.yes, nil, h, "Have all jobs keep this", func(p restore.Project, _ *heldJob) error {
+		kept := func(p *printer, _ []string) {
+			p.Say("", 0, 2, "The jobs keep it, also one that is under way, within seconds. Let them judge it again:")
+			p.Type("resume", back...)
+		}
+		return a.change(c, f.yes, nil, h, "Have all jobs keep this", kept, func(p restore.Project, _ *heldJob) error {
 			return p.Keep(c.Context(), who(), f.because, f.keep...)
 		})
 	}
-	if f.because == "" {
-		f.because = "somebody stopped it"
-	}
+	because, question := cmp.Or(f.because, "somebody stopped it"), "Hold "+plural(len(h.Jobs), "job")
 	steps := []func(restore.Project, *heldJob) error{func(p restore.Project, j *heldJob) error {
 		if f.all && j.Job != jobstate.AllJobs {
 			return nil
 		}
-		err := p.Hold(c.Context(), j.Job, who(), f.because)
+		err := p.Hold(c.Context(), j.Job, who(), because)
 		if err == nil && j.At.IsZero() {
-			j.Hold = jobstate.Hold{At: a.clock().UTC(), By: who(), Why: f.because}
+			j.Hold = jobstate.Hold{At: a.clock().UTC(), By: who(), Why: because}
 		}
 		return err
 	}}
-	question := "Hold " + plural(len(h.Jobs), "job")
 	if f.all {
 		question = "Hold all jobs"
 	}
 	if f.stop {
 		question += ", and end what is under way"
-		steps = append(steps, func(p restore.Project, j *heldJob) error { return a.tellToStop(c.Context(), p, j) },
-			func(p restore.Project, j *heldJob) error { return a.awaitEnd(c.Context(), p, j) })
+		steps = append(steps, func(p restore.Project, j *heldJob) error { return a.tellToStop(c.Context(), p, j) })
 	}
-	return a.change(c, f.yes, names, h, question, steps...)
+	held := func(p *printer, jobs []string) {
+		if f.all {
+			jobs = []string{jobstate.AllJobs}
+		}
+		p.Say("", 0, 2, "Held. Let them run again:")
+		p.Type("resume", jobs...)
+	}
+	return a.change(c, f.yes, names, h, question, held, steps...)
 }
 
-// mustBeThere refuses a path where no database has a document, and none below it. Of files, folders and accounts, nothing is
-// looked up.
+// mustBeThere refuses a path that keeps nothing: where no database has a document, or one below it, and of objects in a bucket that
+// no job uses. Objects and accounts are not looked up.
 func (a *app) mustBeThere(ctx context.Context, path string) error {
-	ref, noDocument := documents.RefOf(path)
-	there := noDocument != nil // it is a file, a folder or an account
+	if name, isObject := strings.CutPrefix(path, report.ObjectPrefix); isObject {
+		var used []string
+		for _, e := range a.All {
+			used = append(used, config.For(e.Name, a.getenv)("STORAGE_BUCKET"))
+		}
+		bucket, _, _ := strings.Cut(name, "/")
+		if used = slices.Compact(slices.Sorted(slices.Values(used))); used[0] != "" && !slices.Contains(used, bucket) {
+			return wrongUse("--keep: no job uses the bucket %s: they use %s", bucket, strings.Join(used, ", "))
+		}
+		return nil
+	}
+	there := strings.HasPrefix(path, report.AccountPrefix)
+	above, isAbove := strings.CutSuffix(path, "/")
+	ref, noDocument := documents.RefOf(above)
 	err := a.eachDatabase(func(on manifest.Entry) error {
 		if there {
 			return nil
 		}
 		p, err := a.reading(ctx, on)
-		if err == nil {
+		if err == nil && !isAbove {
 			_, there, err = p.DB.Get(ctx, path)
 		}
-		if err == nil && !there {
+		switch {
+		case err != nil || there:
+		case noDocument == nil:
 			var below []string
 			below, err = p.DB.Collections(ctx, ref)
 			there = len(below) > 0
+		default:
+			var some []documents.Ref
+			some, err = p.DB.Listed(ctx, above, 1)
+			there = len(some) > 0
 		}
 		return err
 	})
 	if err == nil && !there {
-		err = wrongUse("--keep: there is no document %s: a file is gs://%s/%s, a folder or a collection ends with a slash",
+		err = wrongUse("--keep: there is no document %s and none below it: a file or a folder is gs://%s/%s",
 			path, cmp.Or(a.getenv("STORAGE_BUCKET"), "BUCKET"), path)
 	}
 	return err
@@ -188,16 +220,16 @@ func (a *app) resumeCommand() *cobra.Command {
 		Long: `Let held jobs run again, in every database, or with --keep let jobs judge again
 what they keep; correct the rule or the data first.
 
-JOB and PATH are as 'firesweep hold' lists them: all-jobs takes back hold --all,
-new-jobs that an undo holds jobs which it did not know; a run's whole id is
-all that undoing a part of it has jobs keep.
+JOB and PATH are as 'firesweep hold' lists them. resume all-jobs ends what hold
+--all began, resume new-jobs what an undo began for jobs that are new. resume
+--keep RUN, with the whole id, takes off the list what an undo of RUN put there.
 
 Your credentials need roles/datastore.user.`,
 		Example: `  firesweep resume cleanupReports
   firesweep resume --all
   firesweep resume --keep users/abc --keep 'account abc'`,
 	}
-	c.Flags().BoolVar(&f.all, "all", false, "all jobs that are held, by whomever")
+	c.Flags().BoolVar(&f.all, "all", false, "every job that is held, also by hold --all or an undo")
 	c.Flags().StringArrayVar(&f.keep, "keep", nil, "judge again what is at this `PATH`; may be repeated")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	c.RunE = func(c *cobra.Command, names []string) error {
@@ -216,21 +248,21 @@ func (a *app) resume(c *cobra.Command, f holdFlags, names []string) error {
 		return err
 	}
 	if len(f.keep) > 0 {
-		named := func(k keptItem, by string) bool { return k.Path == by || k.RunID == by }
+		all, paths := h.Keep, []string{}
+		h.Jobs, h.Keep = h.forAll(), nil
 		for _, by := range f.keep {
-			if !slices.ContainsFunc(h.Keep, func(k keptItem) bool { return named(k, by) }) {
+			found := len(paths)
+			for _, k := range all {
+				if k.Path == by || k.RunID == by {
+					h.Keep, paths = append(h.Keep, k), append(paths, k.Path)
+				}
+			}
+			if found == len(paths) {
 				return fmt.Errorf("no job keeps %s: see %s", by, a.cmd("hold"))
 			}
 		}
-		h.Keep = slices.DeleteFunc(h.Keep, func(k keptItem) bool {
-			return !slices.ContainsFunc(f.keep, func(by string) bool { return named(k, by) })
-		})
-		var paths []string
-		for _, k := range h.Keep {
-			paths = append(paths, k.Path)
-		}
-		h.Jobs = h.forAll()
-		return a.change(c, f.yes, nil, h, "Let the jobs judge this again", func(p restore.Project, _ *heldJob) error {
+		judged := func(p *printer, _ []string) { p.Say("", 0, 2, "From their next run on, the jobs judge it again.") }
+		return a.change(c, f.yes, nil, h, "Let the jobs judge this again", judged, func(p restore.Project, _ *heldJob) error {
 			return p.Unkeep(c.Context(), paths...)
 		})
 	}
@@ -243,7 +275,11 @@ func (a *app) resume(c *cobra.Command, f holdFlags, names []string) error {
 	if len(h.Jobs) == 0 {
 		return a.show(h, func(p *printer) { p.Say("", 0, 2, "No job is held.") }, false)
 	}
-	return a.change(c, f.yes, names, h, "Let "+plural(len(h.Jobs), "job")+" run again", func(p restore.Project, j *heldJob) error {
+	resumed := func(p *printer, jobs []string) {
+		p.Say("", 0, 2, "Resumed: %s. Deployed jobs run at their next time.", strings.Join(jobs, ", "))
+	}
+	question := "Let " + plural(len(h.Jobs), "job") + " run again"
+	return a.change(c, f.yes, names, h, question, resumed, func(p restore.Project, j *heldJob) error {
 		return p.Resume(c.Context(), j.Job)
 	})
 }
@@ -257,7 +293,7 @@ func (h holding) forAll() []heldJob {
 // of those that the application uses; or of jobs with these names.
 func (a *app) holding(ctx context.Context, all bool, names []string) (h holding, err error) {
 	h = holding{Jobs: []heldJob{}, Keep: []keptItem{}}
-	defer a.progress(ctx, doing("reading the jobs' records"))()
+	defer a.progress(ctx, "reading the jobs' records").stop()
 	err = a.eachDatabase(func(on manifest.Entry) error {
 		p, err := a.reading(ctx, on)
 		if err != nil {
@@ -338,16 +374,16 @@ func (a *app) listHeld(ctx context.Context) error {
 }
 
 // change shows what a command is about, asks, and takes steps with each job: the next step when all have taken one. What fails
-// keeps no other job from it.
-func (a *app) change(
-	c *cobra.Command, yes bool, names []string, h holding, question string, steps ...func(restore.Project, *heldJob) error,
+// keeps no other job from it. done says what was done to these jobs, and the way back.
+func (a *app) change(c *cobra.Command, yes bool, names []string, h holding, question string, done func(p *printer, jobs []string),
+	steps ...func(restore.Project, *heldJob) error,
 ) error {
 	p, shown := a.aside(yes), h
 	if len(h.Keep) > 0 { // by these jobs
 		shown.Jobs = nil
 	}
 	p.holding(shown)
-	agreed, err := a.agree(yes, again(c, names...), question+" in "+p.where+"? (y/N) ", "y", "yes")
+	agreed, err := a.agree(yes, c, names, question+" in "+p.where)
 	if !agreed {
 		return err
 	}
@@ -368,45 +404,36 @@ func (a *app) change(
 		return err
 	}
 	h.Applied = true
-	return a.show(h, func(p *printer) { p.changed(c.Name(), h) }, h.failed())
+	return a.show(h, func(p *printer) {
+		changed := map[string]bool{}
+		for _, j := range h.Jobs {
+			if j.Error != "" {
+				p.Say(red, 0, 2, "%s, database %s: %s", j.Job, j.Database, j.Error)
+				continue
+			}
+			if changed[j.Job] = true; j.Stops != "" {
+				p.Say("", 0, 2, "%s is told to stop, which takes seconds. If it was killed, its lease ends at %s UTC. See: %s", j.Stops,
+					when(j.until), p.cmd("runs", j.Job))
+			}
+		}
+		if len(changed) > 0 {
+			done(p, slices.Sorted(maps.Keys(changed)))
+		}
+	}, h.failed())
 }
-
-// lookEvery is how often hold looks whether a run has ended.
-const lookEvery = time.Second
 
 // tellToStop tells the run of a job to stop, if one is under way.
 func (a *app) tellToStop(ctx context.Context, p restore.Project, j *heldJob) error {
-	s, _, err := p.State(ctx, j.Job)
-	if j.Ended = s.Run(); err != nil || j.Ended == "" {
+	s, now, err := p.State(ctx, j.Job)
+	if err != nil || s.Leased(now) == "" || s.Run() == "" {
 		return err
 	}
-	if err = jobstate.Stop(ctx, p.DB, p.Config, j.Job, j.Ended); errors.Is(err, jobstate.ErrNotUnderWay) { // it has ended meanwhile
-		err = nil
-	}
-	return err
-}
-
-// awaitEnd waits until the run that is told to stop has given its lease back, or its lease ends: then it was killed.
-func (a *app) awaitEnd(ctx context.Context, p restore.Project, j *heldJob) error {
-	runID := j.Ended
-	if runID == "" {
+	err = jobstate.Stop(ctx, p.DB, p.Config, j.Job, s.Run())
+	if errors.Is(err, jobstate.ErrNotUnderWay) { // it has ended meanwhile
 		return nil
 	}
-	defer a.progress(ctx, doing("waiting for the end of "+runID))()
-	for {
-		switch s, now, err := p.State(ctx, j.Job); {
-		case err != nil:
-			return fmt.Errorf("wait for %s, which is told to stop: %w", runID, err)
-		case s.Released(runID):
-			j.Ended = runID + " ended " + statusWords(s.Last)
-			return nil
-		case s.Leased(now) != runID:
-			return fmt.Errorf("%s ended without a report: it was killed, and what it did is in its undo log", runID)
-		}
-		if err := a.sleep(ctx, lookEvery); err != nil {
-			return fmt.Errorf("%s stops nevertheless: %w", runID, err)
-		}
-	}
+	j.Stops, j.until = s.Run(), s.Until
+	return err
 }
 
 // holding prints jobs, and things that jobs keep. Since when and why is said once of those that have it in common.
@@ -426,50 +453,13 @@ func (p *printer) holding(h holding) {
 		}
 	}
 	for _, k := range h.Keep[:min(len(h.Keep), listed)] {
-		list("Kept", jobstate.Hold{At: k.At, By: k.By, Why: k.Why, RunID: k.RunID}, k.Path, k.Database)
+		list("Kept", k.Hold, k.Path, k.Database)
 	}
 	if more := len(h.Keep) - listed; more > 0 {
 		p.Say("", 2, 2, "and %s more: use --json", plural(more, "item"))
 	}
 	if len(h.Jobs)+len(h.Keep) > 0 {
 		p.Line("")
-	}
-}
-
-// changed says what hold or resume has done, and the way back.
-func (p *printer) changed(verb string, h holding) {
-	var jobs, keep []string
-	for _, j := range h.Jobs {
-		if j.Error != "" {
-			p.Say(red, 0, 2, "%s, database %s: %s", j.Job, j.Database, j.Error)
-			continue
-		}
-		if j.Ended != "" {
-			p.Say("", 0, 2, "%s", j.Ended)
-		}
-		jobs = append(jobs, j.Job)
-	}
-	for _, k := range h.Keep {
-		keep = append(keep, "--keep "+quoted(k.Path))
-	}
-	slices.Sort(jobs)
-	slices.Sort(keep)
-	jobs, keep = slices.Compact(jobs), slices.Compact(keep)
-	if verb == "hold" && slices.Contains(jobs, jobstate.AllJobs) {
-		jobs = []string{jobstate.AllJobs}
-	}
-	switch {
-	case len(jobs) == 0:
-	case verb == "resume" && len(keep) > 0:
-		p.Say("", 0, 2, "From their next run on, the jobs judge it again.")
-	case verb == "resume":
-		p.Say("", 0, 2, "Resumed: %s. Deployed jobs run at their next time.", strings.Join(jobs, ", "))
-	case len(keep) > 0:
-		p.Say("", 0, 2, "The jobs keep it, also one that is under way, within seconds. Let them judge it again:")
-		p.Command("%s", p.cmd("resume", keep...))
-	default:
-		p.Say("", 0, 2, "Held. Let them run again:")
-		p.Command("%s", p.cmd("resume", jobs...))
 	}
 }
 

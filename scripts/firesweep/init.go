@@ -46,12 +46,12 @@ func (a *app) init(c *cobra.Command, yes bool) error {
 	p.Say("", 0, 0, "This looks at the project %s, database %s, and writes nothing to it. It reads at most %d documents, "+
 		"lists files in at most %d requests, and looks up accounts, which is free.",
 		p.where, cfg.Database, look.Reads, look.FilePages+len(bucketSuffixes))
-	if agreed, err := a.agree(yes, again(c), "Go on? (y/N) ", "y", "yes"); !agreed {
+	if agreed, err := a.agree(yes, c, nil, "Go on"); !agreed {
 		return err
 	}
-	stop := a.progress(c.Context(), doing("looking at "+cfg.Project))
+	looking := a.progress(c.Context(), "looking at "+cfg.Project)
 	found, err := a.look(c.Context(), cfg)
-	stop()
+	looking.stop()
 	if err != nil {
 		return err
 	}
@@ -64,31 +64,26 @@ func (a *app) init(c *cobra.Command, yes bool) error {
 	case len(found.Proposals) == 0:
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
-		p.Say("", 0, 0, "%s is there already, and init changes nothing in it. To paste into its list %s:", a.rules, look.ListKey)
+		p.Say("", 0, 0, "%s is there already, and init changes nothing in it. To paste into its list rules:", a.rules)
 		for _, one := range found.Proposals {
 			p.Line(string(one.Rule) + ",")
 		}
 		return nil
 	}
-	if agreed, err := a.agree(yes, again(c), "Write them into "+a.rules+"? (y/N) ", "y", "yes"); !agreed {
+	if agreed, err := a.agree(yes, c, nil, "Write them into "+a.rules); !agreed {
 		return err
 	}
-	if err := a.writeNew(look.File(found.Proposals...)); err != nil {
-		return fmt.Errorf("nothing was written: %w", err)
-	}
-	p.Say("", 0, 0, "%s was written. Nothing is deleted yet. What the rules would delete, one by one, and why:", a.rules)
-	p.Command("firesweep plan%s", asGiven(c, "project", "rules"))
-	return nil
-}
-
-// writeNew writes the file of rules, which must not exist.
-func (a *app) writeNew(text string) error {
 	file, err := os.OpenFile(a.within(a.rules), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
+		return fmt.Errorf("nothing was written: %w", err)
+	}
+	_, err = file.WriteString(look.File(found.Proposals...))
+	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	_, err = file.WriteString(text)
-	return errors.Join(err, file.Close())
+	p.Say("", 0, 0, "%s was written. Nothing is deleted yet. What the rules would delete, one by one, and why:", a.rules)
+	p.Type("plan")
+	return nil
 }
 
 // toLook stands for a job in the settings of a look at a project.
@@ -100,7 +95,7 @@ func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings
 	if err != nil {
 		return nil, err
 	}
-	l := look.Project{DB: p.DB.Reader, Firestore: p.Firestore, Reads: look.Reads, Now: a.clock(), Rules: a.List}
+	l := look.Project{DB: p.DB.Reader, Reads: look.Reads, Now: a.clock(), Rules: a.List}
 	on := cfg.Emulators
 	var noBucket error
 	if on.Firestore == "" || on.Storage != "" {
@@ -113,7 +108,7 @@ func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings
 		}
 	}
 	if on.Firestore == "" || on.Auth != "" {
-		client, err := accounts.Open(ctx, a.getenv("GOOGLE_CLOUD_PROJECT"), true, accounts.ReadOnly)
+		client, err := accounts.Open(ctx, a.getenv("GOOGLE_CLOUD_PROJECT"), true, accounts.ReadOnly(nil))
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +128,7 @@ func (p *printer) findings(found *look.Findings) {
 		looked = "Looked at a part of: " + strings.Join(found.Looked, ", ") + "."
 	}
 	p.Line("")
-	p.Say("", 0, 0, "%s Read: %s. Nothing was written to the project.", looked, plural(found.Reads, "document"))
+	p.Say("", 0, 0, "%s That cost %s. Nothing was written to the project.", looked, plural(found.Reads, "read"))
 	for _, text := range found.Unseen {
 		p.Say(yellow, 0, 2, "not looked at: %s", text)
 	}

@@ -48,7 +48,7 @@ func TestJSON(t *testing.T) {
 		{undo.Thing{}, "account action fields fields.after fields.before fields.changed fields.name reason sent target what"},
 		{ran{}, "error job report"},
 		{holding{}, `
-			applied jobs jobs.database jobs.ended jobs.error jobs.job keep keep.at keep.by keep.database
+			applied jobs jobs.database jobs.error jobs.job jobs.stops keep keep.at keep.by keep.database
 			keep.path keep.runId keep.why`},
 		{taken{}, "applied held keep outcomes outcomes.note outcomes.step outcomes.target outcomes.why run warnings"},
 		{foundThing{}, "reason run target undone undone.at undone.by undone.partial undone.things what"},

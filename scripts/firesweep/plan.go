@@ -58,7 +58,7 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan [JOB...]",
 		Short: "Show what jobs would delete now, and why; writes nothing",
 		Long: `Show what your rules, or the jobs that you name, would delete now, and why;
-nothing is written, because the connections refuse it.
+nothing is written: the connections allow no writes.
 
 Your credentials need roles/datastore.viewer, for files
 roles/storage.objectViewer, and for accounts roles/firebaseauth.viewer. Reads
@@ -97,18 +97,13 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	needsTasks := func(job manifest.Entry) bool { return job.Worker != "" }
 	if found && !bad && unwritten == nil && !slices.ContainsFunc(jobs, needsTasks) {
 		p.Say("", 0, 2, "Nothing was changed. Do it:")
-		p.Command("%s", doIt(c, names))
+		does := slices.Clone(names)
+		if f.out != "" {
+			does = []string{"--plan", quoted(f.out)}
+		}
+		p.Type("run", append(does, strings.Fields(asGiven(c, "force"))...)...)
 	}
 	return errors.Join(a.show(map[string]any{"plans": plans}, shown, bad && unwritten == nil), unwritten)
-}
-
-// doIt returns the command that does what was planned.
-func doIt(c *cobra.Command, names []string) string {
-	command := "firesweep run" + asGiven(c, "project", "rules", "force")
-	if out := c.Flags().Lookup("out"); out != nil && out.Changed {
-		return command + " --plan " + quoted(out.Value.String())
-	}
-	return strings.Join(append([]string{command}, names...), " ")
 }
 
 // toPlan returns the jobs of these names, or those of the application if no name is given. Where it has none, the error says
@@ -154,12 +149,10 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 ) ([]planned, error) {
 	plans := make([]planned, 0, len(jobs))
 	for i, job := range jobs {
-		var at far
-		o.Approved = approved[job.Name]
-		o.Watch = at.watch(fmt.Sprintf("planning %s (%d of %d)", job.Name, i+1, len(jobs)))
-		stop := a.progress(ctx, at.now)
+		at := a.progress(ctx, fmt.Sprintf("planning %s (%d of %d)", job.Name, i+1, len(jobs)))
+		o.Approved, o.Watch = approved[job.Name], at.watch()
 		one := a.planHere(ctx, job, o)
-		stop()
+		at.stop()
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -184,7 +177,10 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.Options
 		p.Held = r.Held
 	}
 	p.Doubts = a.doubts(ctx, job, p.Report)
-	p.Warnings = log.said
+	if cfg, err := a.settings(job, config.Firestore); err == nil && cfg.UndoDays == 0 {
+		p.Warnings = []string{"UNDO_DAYS is 0: what a run deletes cannot be brought back"}
+	}
+	p.Warnings = append(p.Warnings, log.said...)
 	return p
 }
 
@@ -253,12 +249,14 @@ func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Re
 	if job.Rule == nil || !a.owns(job) || ctx.Err() != nil {
 		return nil
 	}
-	if planned == nil {
-		planned = &report.Report{}
-	}
 	p, err := a.reading(ctx, job)
-	if err != nil {
+	switch {
+	case err != nil && planned == nil: // the plan has failed for the same reason
+		return nil
+	case err != nil:
 		return []string{err.Error()}
+	case planned == nil:
+		planned = &report.Report{}
 	}
 	var targets []string
 	for _, item := range planned.Plan {

@@ -92,12 +92,13 @@ func TestNothingReachesTheTerminalAsACommand(t *testing.T) {
 // TestProgress: how far long work is, is said every few seconds, if standard error is a terminal.
 func TestProgress(t *testing.T) {
 	t.Parallel()
-	for terminal, says := range map[bool]string{false: "", true: "beginning (0 ms so far)\non its way (1 of 4) (0 ms so far)\n"} {
-		var at far
-		waits, said := 0, make(chan struct{})
+	for terminal, says := range map[bool]string{false: "", true: "begins (0 ms so far)\non its way (1 of 4) (0 ms so far)\n"} {
+		var at *progress
+		waits, begun, said := 0, make(chan struct{}), make(chan struct{})
 		sleep := func(ctx context.Context, _ time.Duration) error {
+			<-begun
 			if waits++; waits == 2 {
-				at.set("on its\nway", 1, 4)
+				at.set("on its\nway (%d of 4)", 1)
 			}
 			if waits < 3 {
 				return nil
@@ -108,11 +109,12 @@ func TestProgress(t *testing.T) {
 		}
 		var errs strings.Builder
 		a := &app{errs: &errs, clock: func() time.Time { return now }, sleep: sleep, screen: streams{errs: terminal}}
-		stop := a.progress(t.Context(), at.now)
+		at = a.progress(t.Context(), "begins")
+		close(begun)
 		if terminal {
 			<-said
 		}
-		stop()
+		at.stop()
 		want(t, "standard error", says, errs.String())
 	}
 }
@@ -120,8 +122,8 @@ func TestProgress(t *testing.T) {
 // TestProgressSaysCounts: how far a plan or a run is, with as many as the last run looked at.
 func TestProgressSaysCounts(t *testing.T) {
 	t.Parallel()
-	var at far
-	watch := at.watch("planning a")
+	at := new(app).progress(t.Context(), "planning a")
+	watch := at.watch()
 	want(t, "before it begins", "planning a", at.now())
 	now := report.Progress{}
 	watch(func() report.Progress { return now })

@@ -111,10 +111,11 @@ func with(item report.Planned) string {
 	of := map[string][]string{} // by verb, such as "2 documents of posts"
 	for _, what := range mostFirst(item.With) {
 		verb, kind, _ := strings.Cut(what, " ")
+		says := plural(item.With[what], kind)
 		if kind == "account" || kind == "folder of files" { // nobody looked whether there is one
-			kind += " if any"
+			says = strings.Replace(says, "1 ", "its ", 1) + " (if there is any)"
 		}
-		of[verb] = append(of[verb], plural(item.With[what], kind))
+		of[verb] = append(of[verb], says)
 	}
 	var words []string
 	for _, verb := range []struct{ is, says string }{{"delete", "with "}, {"write", "writes "}, {"queue", "queues "}} {
@@ -177,12 +178,17 @@ func (p *printer) actions(r *report.Report) {
 	}
 	switch left := r.Left(); {
 	case left == 0:
+	case r.Status == report.Aborted && slices.ContainsFunc(r.Failures, isNeverFound):
+		p.Say(yellow, 2, 2, "%d were not done this time. The next run does them: correct the rule before, or firesweep hold %s", left, r.Job)
 	case r.Status == report.Aborted:
 		p.Say("", 2, 2, "%d were not done because of a safety limit, and nothing does them before somebody acts", left)
 	default:
 		p.Say("", 2, 2, "%d were left to the next run, or turned out to be kept", left)
 	}
 }
+
+// isNeverFound reports whether a run failed by the one limit that stops only the first run.
+func isNeverFound(f report.Failure) bool { return f.Limit != nil && f.Limit.Limit == report.NeverFound }
 
 // backWords says when a run was taken back.
 func backWords(u *report.Undone) string {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine"
@@ -36,8 +37,8 @@ nothing is left.
 
 Your credentials need roles/datastore.user, for files roles/storage.objectUser
 on the bucket, and for accounts firebaseauth.users.get,
-firebaseauth.users.delete and firebaseauth.configs.get. Google starts a deployed
-job: gcloud scheduler jobs run JOB --project=PROJECT --location=REGION`,
+firebaseauth.users.delete and firebaseauth.configs.get. To start a deployed job:
+gcloud scheduler jobs run JOB --project=PROJECT --location=REGION`,
 		Example: `  firesweep run
   firesweep run --yes --confirm my-project cleanupDrafts    # in a script
   firesweep run --yes --plan plan.json`,
@@ -58,6 +59,7 @@ type ran struct {
 	Error  string         `json:"error,omitempty"` // why there is no report, or why something is left
 	more   bool           // the next run begins at once
 	limit  int            // how many items the rule lets a run do; 0: all
+	back   string         // what to say before the command that takes it back; empty: nothing does
 	log    warnings       // of what stayed, such as a file of another bucket
 }
 
@@ -121,19 +123,22 @@ func (a *app) agreedToRun(c *cobra.Command, f runFlags, plans []planned, first s
 	if f.force && !plans[0].well() || due == 0 && !f.yes { // with --yes a job runs, so that its record says so
 		return false, nil
 	}
-	command := again(c, names...)
 	switch {
 	case first != "":
-		return a.agree(false, command+" --confirm "+id, first+". Type the project's id to run: ", id)
+		return a.agree(false, c, append(names, "--confirm "+id), first+". Type the project's id to run: ", id)
 	case f.force:
-		return a.agree(f.yes, command, "Run it like this, without its safety limits? Type yes: ", "yes")
+		return a.agree(f.yes, c, names, "Run it like this, without its safety limits? Type yes: ", "yes")
 	}
-	return a.agree(f.yes, command, fmt.Sprintf("Do this to %s in %s? (y/N) ", plural(due, "item"), a.printer().where), "y", "yes")
+	return a.agree(f.yes, c, names, "Do this to "+plural(due, "item")+" in "+a.printer().where)
 }
 
-// agree asks somebody at a terminal, unless yes says that they agree already, and reports whether the answer is one that
-// agrees. The error says that nothing was changed, and where nobody can be asked, the command that asks nobody with --yes.
-func (a *app) agree(yes bool, command, question string, answers ...string) (bool, error) {
+// agree asks somebody at a terminal, unless yes says that they agree already, and reports whether the answer is one that agrees:
+// yes, unless others are given. The error says that nothing was changed, and where nobody can be asked, the command with these
+// arguments that asks nobody.
+func (a *app) agree(yes bool, c *cobra.Command, args []string, question string, answers ...string) (bool, error) {
+	if len(answers) == 0 {
+		question, answers = question+"? (y/N) ", []string{"y", "yes"}
+	}
 	switch {
 	case yes:
 		return true, nil
@@ -141,7 +146,10 @@ func (a *app) agree(yes bool, command, question string, answers ...string) (bool
 		p := a.printer()
 		p.to = a.errs
 		p.Say("", 0, 0, "firesweep: nothing was changed, because nobody can be asked. Do it:")
-		p.Command("%s --yes", command)
+		var given []string
+		c.Flags().Visit(func(f *pflag.Flag) { given = append(given, f.Name) })
+		p.given = asGiven(c, given...)
+		p.Type(c.Name(), append(args, "--yes")...)
 		return false, saidError(exitWrongUse)
 	case !slices.Contains(answers, strings.ToLower(a.ask(question))):
 		return false, wrongUse("nothing was changed: the answer was not %s", answers[len(answers)-1])
@@ -169,17 +177,13 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 			continue
 		}
 		job := a.All[slices.IndexFunc(a.All, func(e manifest.Entry) bool { return e.Name == p.Job })]
-		var at far
-		watch := at.watch("running " + job.Name)
-		stop := a.progress(ctx, at.now)
-		err := a.runOne(ctx, f, job, watch, func(r ran) {
-			stop()
+		at := a.progress(ctx, "running "+job.Name)
+		err := a.runOne(ctx, f, job, at.watch(), func(r ran) {
 			if runs = append(runs, r); !a.json {
 				a.printer().ran(p, r)
 			}
-			stop = a.progress(ctx, at.now)
 		})
-		stop()
+		at.stop()
 		if ctx.Err() != nil {
 			return runs, cmp.Or(err, context.Cause(ctx))
 		}
@@ -194,11 +198,18 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch 
 	if job.Rule != nil {
 		r.limit = job.Limit
 	}
+	switch cfg, wrong := a.settings(job, config.Firestore); {
+	case wrong != nil || cfg.UndoDays == 0:
+	case job.Roles[config.Storage] != nil:
+		r.back = "Take it back, its files if the bucket keeps what is deleted (firesweep doctor):"
+	default:
+		r.back = "Take it back:"
+	}
 	if err == nil {
 		o := engine.Options{Force: f.force, Approved: f.approved[job.Name], By: byHand + who(), Watch: watch}
 		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
 			if r.Report = rep; more {
-				tell(ran{Job: job.Name, Report: rep, more: true})
+				tell(ran{Job: job.Name, Report: rep, more: true, back: r.back})
 			}
 		})
 	}
@@ -257,9 +268,9 @@ func (p *printer) ran(plan planned, r ran) {
 	if r.Error != "" {
 		p.Say(red, 2, 2, "%s", r.Error)
 	}
-	if t.Done+t.Begun > 0 {
-		p.Say("", 2, 2, "Take it back:")
-		p.Command("%s", p.cmd("undo", shortID(rep.RunID)))
+	if t.Done+t.Begun > 0 && r.back != "" {
+		p.Say("", 2, 2, "%s", r.back)
+		p.Type("undo", shortID(rep.RunID))
 	}
 }
 

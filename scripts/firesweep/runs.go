@@ -97,11 +97,11 @@ logs, which bills a read for each.`,
 
 // runs shows the saved runs. named says that the jobs were named in the arguments.
 func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, named bool) error {
-	var at far
-	defer a.progress(ctx, at.now)()
+	at := a.progress(ctx, "reading the runs")
+	defer at.stop()
 	all := make([]standing, len(jobs))
 	for i, job := range jobs {
-		at.set("reading the runs of "+job.Name, i+1, len(jobs))
+		at.set("reading the runs of %s (%d of %d)", job.Name, i+1, len(jobs))
 		record, err := a.record(ctx, job)
 		if err != nil {
 			return err

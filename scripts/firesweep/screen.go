@@ -85,12 +85,11 @@ func (p *printer) Say(style string, indent, hang int, format string, args ...any
 
 // Command prints a command to type on a single line, so that it can be copied.
 func (p *printer) Command(format string, args ...any) {
-	command := fmt.Sprintf(format, args...)
-	if p.npx && strings.HasPrefix(command, "firesweep ") {
-		command = "npx " + command
-	}
-	p.Line("    " + harmless.Text(command))
+	p.Line("    " + harmless.Text(fmt.Sprintf(format, args...)))
 }
+
+// Type prints a command to type about the same runs as this one.
+func (p *printer) Type(verb string, args ...string) { p.Command("%s", p.cmd(verb, args...)) }
 
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9_./:=+@,-]`)
 

@@ -123,7 +123,7 @@ func (p *printer) run(run shownRun, of seen) {
 		if run.Report == nil || run.Undone == nil || run.Undone.Partial {
 			p.Line("")
 			p.Say("", 2, 2, "See what would come back, and bring it back:")
-			p.Command("%s", p.cmd("undo", of.runID))
+			p.Type("undo", of.runID)
 		}
 	case run.Done()+run.Totals().Begun > 0:
 		p.Line("")
@@ -145,7 +145,7 @@ type seen struct {
 
 // sought looks for a run by its id, the last part of that, or its job, and says that it is looked for.
 func (a *app) sought(ctx context.Context, name string) (seen, error) {
-	defer a.progress(ctx, doing("looking for the run"))()
+	defer a.progress(ctx, "looking for the run").stop()
 	if shortIDPattern.MatchString(name) {
 		return a.soughtShort(ctx, name)
 	}
@@ -263,9 +263,9 @@ func (p *printer) did(d *did) {
 }
 
 // readLog adds what the log of a run has. The error is [restore.ErrNoLog] if it has none.
-func readLog(ctx context.Context, p restore.Project, runID string, at *far, to *undo.Sum) error {
+func readLog(ctx context.Context, p restore.Project, runID string, at *progress, to *undo.Sum) error {
 	return p.Contents(ctx, runID, func(done, total int, records []undo.Record) error {
-		at.set("reading what "+runID+" did", done, total)
+		at.set("reading what %s did (%d of %d)", runID, done, total)
 		to.Add(records)
 		return nil
 	})
@@ -275,11 +275,11 @@ func readLog(ctx context.Context, p restore.Project, runID string, at *far, to *
 func (a *app) thingsOf(ctx context.Context, job manifest.Entry, runID string, sum undo.Sum) (
 	things []undo.Thing, kept bool, err error,
 ) {
-	var at far
-	defer a.progress(ctx, at.now)()
+	at := a.progress(ctx, "reading what "+runID+" did")
+	defer at.stop()
 	p, err := a.reading(ctx, job)
 	if err == nil {
-		err = readLog(ctx, p, runID, &at, &sum)
+		err = readLog(ctx, p, runID, at, &sum)
 	}
 	if errors.Is(err, restore.ErrNoLog) {
 		return nil, false, nil

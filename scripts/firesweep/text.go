@@ -27,7 +27,7 @@ type printer struct {
 	width    int // in columns
 	colour   bool
 	given    string // flags that every command about the same runs needs, as they were given
-	npx      bool   // npx started the command: it is on nobody's PATH
+	program  string // as it is typed
 	where    string // the project that results are about
 	emulated bool   // it is on emulators
 }
@@ -37,8 +37,11 @@ func (a *app) printer() *printer {
 	if emulated {
 		where += " on emulators"
 	}
-	return &printer{a.out, a.screen.width, a.screen.colour, a.given,
-		a.getenv("npm_command") == "exec", where, emulated}
+	program := "firesweep"
+	if a.getenv("npm_command") == "exec" { // npx started it: it is on nobody's PATH
+		program = "npx firesweep"
+	}
+	return &printer{a.out, a.screen.width, a.screen.colour, a.given, program, where, emulated}
 }
 
 // aside returns the printer of what is said besides the result: with --json, standard output is for programs, and a person looks
@@ -56,11 +59,7 @@ func (a *app) aside(yes bool) *printer {
 
 // cmd is a command to type about the same runs as this one.
 func (p *printer) cmd(verb string, args ...string) string {
-	command := strings.Join(append([]string{"firesweep " + verb + p.given}, args...), " ")
-	if p.npx {
-		command = "npx " + command
-	}
-	return command
+	return strings.Join(append([]string{p.program + " " + verb + p.given}, args...), " ")
 }
 
 // cmd is [printer.cmd], for errors.
@@ -161,27 +160,47 @@ func used(u usage.Usage) string {
 // progressEvery is how often the progress of long work is said.
 const progressEvery = 5 * time.Second
 
-// progress says on standard error, if that is a terminal, how far long work is, until the returned function is called.
-func (a *app) progress(ctx context.Context, now func() string) (stop func()) {
+// progress is how far long work is.
+type progress struct {
+	at   atomic.Value // a function that says it
+	stop func()       // ends what says it; may be called more than once
+}
+
+// progress says on standard error, if that is a terminal, how far long work is, until it is stopped.
+func (a *app) progress(ctx context.Context, text string) *progress {
+	p := &progress{stop: func() {}}
+	p.set("%s", text)
 	if !a.screen.errs {
-		return func() {}
+		return p
 	}
 	begun := a.clock()
 	ctx, cancel := context.WithCancel(ctx)
 	var said sync.WaitGroup
 	said.Go(func() {
 		for a.sleep(ctx, progressEvery) == nil {
-			fmt.Fprintf(a.errs, "%s (%s so far)\n", harmless.Text(now()), short(a.clock().Sub(begun).Round(time.Second)))
+			fmt.Fprintf(a.errs, "%s (%s so far)\n", harmless.Text(p.now()), short(a.clock().Sub(begun).Round(time.Second)))
 		}
 	})
-	return func() {
+	p.stop = func() {
 		cancel()
 		said.Wait()
 	}
+	return p
 }
 
-// doing is work of which only what it is can be said.
-func doing(text string) func() string { return func() string { return text } }
+// set changes what is said.
+func (p *progress) set(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	p.at.Store(func() string { return text })
+}
+
+func (p *progress) now() string { return p.at.Load().(func() string)() }
+
+// watch returns what is given each of the engine's plans or runs for this work.
+func (p *progress) watch() engine.Watch {
+	text := p.now()
+	return func(far func() report.Progress) { p.at.Store(func() string { return text + counts(far()) }) }
+}
 
 // counts says how far the plan or run is that the engine does, such as ": 1,200 of about 14,000 looked at, 31 due".
 func counts(p report.Progress) string {
@@ -193,24 +212,4 @@ func counts(p report.Progress) string {
 		done = english.Sprintf(", %d done", p.Done)
 	}
 	return english.Sprintf(": %d%s looked at, %d due%s", p.Looked, of, p.Due, done)
-}
-
-// far is how far work is, which sets it while it is said.
-type far struct{ at atomic.Value }
-
-func (f *far) set(text string, done, total int) {
-	f.at.Store(doing(fmt.Sprintf("%s (%d of %d)", text, done, total)))
-}
-
-// watch returns what is given each of the engine's plans or runs for this work.
-func (f *far) watch(text string) engine.Watch {
-	f.at.Store(doing(text))
-	return func(progress func() report.Progress) { f.at.Store(func() string { return text + counts(progress()) }) }
-}
-
-func (f *far) now() string {
-	if at, begun := f.at.Load().(func() string); begun {
-		return at()
-	}
-	return "beginning"
 }

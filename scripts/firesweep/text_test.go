@@ -13,7 +13,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // TestStatusWords: what is special about a run is said.
@@ -68,18 +67,6 @@ func TestActions(t *testing.T) {
 	wantParts(t, out.String(), "It ran out of time. The next run begins now,")
 }
 
-// TestUsed names no figure that is zero.
-func TestUsed(t *testing.T) {
-	t.Parallel()
-	for said, u := range map[string]usage.Usage{
-		"nothing": {}, "1 read, 2 writes": {FirestoreReads: 1, FirestoreWrites: 2},
-		"3 deletes, 2 requests to Storage, 1 delete of files": {FirestoreDeletes: 3, StorageClassA: 1, StorageClassB: 1, StorageDeletes: 1},
-		"2 calls of Authentication, 1 task":                   {AuthCalls: 2, Tasks: 1},
-	} {
-		want(t, said, said, used(u))
-	}
-}
-
 // TestLimited: each limit is said in a sentence made of its figures, and what has none by what the engine says.
 func TestLimited(t *testing.T) {
 	t.Parallel()
@@ -128,7 +115,7 @@ func TestWith(t *testing.T) {
 		"":                                     {},
 		"with more, which a run finds":         {More: true},
 		"with 2 documents of comments, 1 file": {With: map[string]int{"delete document of comments": 2, "delete file": 1}},
-		"with 1 account if any, 1 folder of files if any, and more": {More: true,
+		"with its account (if there is any), its folder of files (if there is any), and more": {More: true,
 			With: map[string]int{"delete account": 1, "delete folder of files": 1}},
 		"writes 1 document of users, queues 2 tasks": {With: map[string]int{"write document of users": 1, "queue task": 2}},
 		"but not done: it is kept":                   {Kept: "it is kept"},
@@ -154,34 +141,6 @@ func TestPlanIsShort(t *testing.T) {
 		p.plan(r, all)
 		want(t, "the plan", wanted+"\n  warn: 1\n    posts/b\n      old\n", out.String())
 	}
-}
-
-func TestWrap(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		text string
-		most int
-		want string
-	}{
-		{"", 5, ""}, {"one", 5, "one"}, {"one two", 7, "one two"}, {"one two", 6, "one|two"}, {"one  two", 4, "one|two"},
-		{"a  b", 9, "a  b"}, {"abcdefgh x", 3, "abcdefgh|x"}, {"x abcdefgh", 3, "x|abcdefgh"}, {"山 山", 3, "山 山"},
-	} {
-		want(t, tt.text, tt.want, strings.Join(wrap(tt.text, tt.most), "|"))
-	}
-}
-
-// TestTable: what is long is not cut, and a row has its notes below it.
-func TestTable(t *testing.T) {
-	t.Parallel()
-	var out strings.Builder
-	p := printer{to: &out, width: 40}
-	p.Table([]tableRow{
-		{Cells: []string{"delete post", "7", "posts/a\tb/" + strings.Repeat("x", 40)}, Notes: []string{"", "because"}},
-		{Cells: []string{"warn", "12345", ""}},
-	}, "WHAT", "DONE", "TARGET")
-	want(t, "the table", "  WHAT         DONE   TARGET\n"+
-		"  delete post  7      posts/a b/"+strings.Repeat("x", 40)+"\n    because\n"+
-		"  warn         12345\n", out.String())
 }
 
 func TestQuoted(t *testing.T) {

@@ -84,6 +84,8 @@ type taken struct {
 	Warnings []string          `json:"warnings,omitempty"` // of what things lack that come back
 	Held     []string          `json:"held,omitempty"`     // the jobs that it holds
 	Keep     int               `json:"keep,omitempty"`     // how many things it has jobs keep
+
+	unknown []string // of those that it holds, which are not in these rules
 }
 
 // steps returns how many outcomes have one of these steps.
@@ -114,7 +116,7 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 		p.taken(t, f.all)
 		f.Apply = err == nil && t.back() > 0
 		if f.Apply {
-			f.Apply, err = a.agree(false, again(c, runID), "Bring back "+plural(t.back(), "thing")+" in "+p.where+"? (y/N) ", "y", "yes")
+			f.Apply, err = a.agree(false, c, []string{runID}, "Bring back "+plural(t.back(), "thing")+" in "+p.where)
 		}
 	}
 	if f.Apply = f.Apply || f.yes; f.Apply {
@@ -138,11 +140,10 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	uses := slices.DeleteFunc(job.Uses(), func(b config.Backend) bool { return b == config.Tasks }) // it hands nothing over
 	t := taken{Run: runID, Applied: o.Apply, Outcomes: []restore.Outcome{}}
 	what := map[bool]string{false: "looking at things", true: "taking back things"}[o.Apply]
-	var at far
+	at := a.progress(ctx, what)
 	o.By = who()
-	o.Progress = func(done, total int) { at.set(what, done, total) }
+	o.Progress = func(done, total int) { at.set("%s (%d of %d)", what, done, total) }
 	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
-	stop := a.progress(ctx, at.now)
 	err := a.on(ctx, job, func(p restore.Project) error {
 		o.Elsewhere = func(f func(restore.Project) error) error {
 			return a.eachDatabase(func(e manifest.Entry) error { return a.on(ctx, e, f, config.Firestore) }, p.Config.Database)
@@ -153,11 +154,11 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 		})
 		return err
 	}, uses...)
-	stop()
+	at.stop()
 	if h, unread := a.holding(ctx, true, nil); unread != nil {
 		err = cmp.Or(err, unread)
 	} else {
-		t.heldNow(h)
+		t.heldNow(h, a.All)
 	}
 	switch rep, unread := a.reportOf(ctx, job, runID); {
 	case errors.Is(err, restore.ErrNotInLog):
@@ -207,10 +208,15 @@ func (p *printer) taken(t taken, all bool) {
 }
 
 // heldNow notes what of what is held and kept is by the undo of this run.
-func (t *taken) heldNow(h holding) {
+func (t *taken) heldNow(h holding, known []manifest.Entry) {
 	for _, j := range h.Jobs {
-		if j.RunID == t.Run && j.Record == j.Job && !slices.Contains(t.Held, j.Job) {
-			t.Held = append(t.Held, j.Job)
+		if j.RunID != t.Run || j.Record != j.Job || slices.Contains(t.Held, j.Job) {
+			continue
+		}
+		t.Held = append(t.Held, j.Job)
+		isIt := func(e manifest.Entry) bool { return e.Name == j.Job }
+		if !jobstate.ForAll(j.Job) && !slices.ContainsFunc(known, isIt) {
+			t.unknown = append(t.unknown, j.Job)
 		}
 	}
 	for _, k := range h.Keep {
@@ -223,13 +229,16 @@ func (t *taken) heldNow(h holding) {
 // heldBy says what jobs do not do until they are resumed, and how that is said to them.
 func (p *printer) heldBy(t taken) {
 	if len(t.Held) > 0 {
-		held := strings.Replace(strings.Join(t.Held, ", "), jobstate.NewJobs, "jobs that are new ("+jobstate.NewJobs+")", 1)
-		p.Say("", 2, 2, "Held, because they could delete it again, or because these rules do not say what they do: %s. "+
-			"Correct the rule or the data, then:", held)
-		p.Command("%s", p.cmd("resume", t.Held...))
+		could := slices.DeleteFunc(slices.Clone(t.Held), func(job string) bool {
+			return job == jobstate.NewJobs || slices.Contains(t.unknown, job)
+		})
+		p.Say("", 2, 2, "Held, because they could delete it again: %s%s, and every job that is new (%s). Correct the rule or the data, then:",
+			strings.Join(could, ", "), prefixed("; because they are not in your file of rules, and nobody knows what they delete: ",
+				strings.Join(t.unknown, ", ")), jobstate.NewJobs)
+		p.Type("resume", t.Held...)
 	}
 	if t.Keep > 0 {
 		p.Say("", 2, 2, "On the keep list, which no job deletes: %s. Let the jobs judge them again:", plural(t.Keep, "item"))
-		p.Command("%s", p.cmd("resume", "--keep", t.Run))
+		p.Type("resume", "--keep", t.Run)
 	}
 }

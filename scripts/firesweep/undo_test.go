@@ -61,6 +61,7 @@ func TestUndo(t *testing.T) {
 	first := o.called(t, "cleanupReports", "")
 	want(t, "left", 0, len(o.Documents(t, "reports")))
 	o.Set(t, "reports/c", map[string]any{"status": "new"})
+	o.Set(t, "cleanupJobs/cleanupOfAnotherCheckout", map[string]any{})
 	shown := o.preview(t, "--claims=false", first.RunID)
 	wantParts(t, shown, "bring back", "reports/a", "reports/b", "left: changed since", "somebody has created it since", "1 conflict",
 		"nothing was changed, because nobody can be asked. Do it:\n    firesweep undo "+first.RunID+" --yes\n")
@@ -73,8 +74,9 @@ func TestUndo(t *testing.T) {
 	want(t, "what is there", []any{"a", "b", "new"}, []any{back["a"]["text"], back["b"]["text"], back["c"]["status"]})
 	again, _ := o.ends(t, exitFailed, "undo", "--yes", first.RunID)
 	wantParts(t, again, "nothing to bring back")
-	wantParts(t, oneLine(again), "Held, because they could delete it again", ": cleanupReports, jobs that are new (new-jobs).",
-		"firesweep resume cleanupReports new-jobs")
+	wantParts(t, oneLine(again), "Held, because they could delete it again: cleanupReports; because they are not in your file "+
+		"of rules, and nobody knows what they delete: cleanupOfAnotherCheckout, and every job that is new (new-jobs).",
+		"firesweep resume cleanupOfAnotherCheckout cleanupReports new-jobs")
 	o.now = o.now.Add(time.Hour)
 	want(t, "the next run", report.Skipped, o.called(t, "cleanupReports", "").Status)
 	wantParts(t, oneLine(o.well(t, "hold")), "cleanupReports", "it came back by undoing a run", first.RunID)

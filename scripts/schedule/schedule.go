@@ -2,11 +2,9 @@
 package schedule
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 	_ "time/tzdata" // where the machine has no time zones
@@ -21,10 +19,7 @@ var chosenOnce = regexp.MustCompile(`(\d+)~\d+`)
 
 // Times returns the times after a moment at which a job runs, in their order. What the lists let a job have, the library reads.
 func Times(e manifest.Entry, after time.Time) iter.Seq[time.Time] {
-	fields := strings.Split(chosenOnce.ReplaceAllString(e.Schedule, "$1"), " ")
-	last := len(fields) - 1
-	fields[last] = withoutSeven(fields[last])
-	schedule, err := cron.ParseStandard("CRON_TZ=" + e.TimeZone + " " + strings.Join(fields, " "))
+	schedule, err := cron.ParseStandard("CRON_TZ=" + e.TimeZone + " " + chosenOnce.ReplaceAllString(e.Schedule, "$1"))
 	if err != nil {
 		panic(fmt.Sprintf("read the schedule of %s: %v", e.Name, err))
 	}
@@ -60,26 +55,4 @@ func Skipped(e manifest.Entry, from time.Time) (at time.Time, ok bool) {
 		}
 	}
 	return at, false
-}
-
-// untilSunday matches a day of the week 7, and a range that ends with it.
-var untilSunday = regexp.MustCompile(`^(?:(0?[0-7])-)?0?7(?:/(0?[1-7]))?$`)
-
-// withoutSeven names Sunday 0 in a field of days of the week. Cron knows it as 7 too, the library does not.
-func withoutSeven(field string) string {
-	parts := strings.Split(field, ",")
-	for i, part := range parts {
-		m := untilSunday.FindStringSubmatch(part)
-		if m == nil {
-			continue
-		}
-		first, _ := strconv.Atoi(cmp.Or(m[1], "7")) // both are numbers
-		step, _ := strconv.Atoi(cmp.Or(m[2], "1"))
-		var days []string
-		for day := first; day <= 7; day += step {
-			days = append(days, strconv.Itoa(day%7))
-		}
-		parts[i] = strings.Join(days, ",")
-	}
-	return strings.Join(parts, ",")
 }

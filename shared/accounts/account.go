@@ -44,7 +44,7 @@ type Provider struct {
 }
 
 // accountOf returns the account that Authentication describes. A time that cannot be read is [Unreadable].
-func accountOf(user *User) Account {
+func accountOf(user *userInfo) Account {
 	a := Account{
 		UID: user.LocalId, Email: user.Email, EmailVerified: user.EmailVerified, PhoneNumber: user.PhoneNumber,
 		DisplayName: user.DisplayName, PhotoURL: user.PhotoUrl, Disabled: user.Disabled, Created: user.CreatedAt,

@@ -2,9 +2,8 @@
 // importing those that an undo brings back. It knows those of the project; accounts of the tenants of Identity Platform's
 // multi-tenancy it does not know, so that each of them seems to be missing. [Reader.Tenants] tells whether there may be any.
 //
-// account.go says what an account is, and api.go which calls are made: sdk.go deletes by Firebase's Admin SDK, and below.go makes
-// the other calls, and says why. read.go says how accounts are read, import.go how they come back, and this file how they are
-// deleted.
+// account.go says what an account is, client.go by which clients calls are made and why by these, read.go how accounts are read,
+// import.go how they come back, and this file how they are deleted.
 package accounts
 
 import (
@@ -12,22 +11,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/googleapis/gax-go/v2"
-	"golang.org/x/time/rate"
 	"google.golang.org/api/googleapi"
-	"google.golang.org/api/option"
-
-	"github.com/firesweep/firesweep/shared/harmless"
-	"github.com/firesweep/firesweep/shared/quota"
-	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // Limits of the API: users a call, characters of a uid, and calls a second that delete, which are a project's: whoever else
@@ -51,53 +42,10 @@ func Deletable(uid string) bool { return ValidUID(uid) && len(uid) <= maxUID }
 var errLongUID = errors.New(
 	"a uid of more than 128 bytes is not sent, lest the whole call be refused: delete the account in the Firebase console")
 
-// Client is a project's Authentication. It is safe for concurrent use by any number of runs.
-type Client struct {
-	api     API
-	batches *rate.Limiter // of the process, not of a run
-	sleep   func(context.Context, time.Duration) error
-}
-
-func newClient(api API) *Client {
-	return &Client{api: api, batches: rate.NewLimiter(batchesPerSecond, 1), sleep: gax.Sleep}
-}
-
-// Unpace lets calls follow each other at once: for tests, on a local Authentication.
-func (c *Client) Unpace() {
-	c.batches = rate.NewLimiter(rate.Inf, 1)
-	c.sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
-}
-
-// Open connects to a project's Authentication, or to the emulator that FIREBASE_AUTH_EMULATOR_HOST names. wrap, where
-// not nil, is put around the calls. It fails where no credentials are found; nothing of a failed attempt is kept.
-// forOperator: the credentials may be a person's, whose calls count against the project's quota.
-func Open(ctx context.Context, project string, forOperator bool, wrap func(API) API) (*Client, error) {
-	var options []option.ClientOption
-	if forOperator && os.Getenv(emulatorHost) == "" {
-		options = quota.Of(ctx, project)
-	}
-	ofSDK, err := openSDK(ctx, project, options...)
-	if err != nil {
-		return nil, fmt.Errorf("open Authentication of project %s: %w", project, err)
-	}
-	below, err := openToolkit(ctx, project, options...)
-	if err != nil {
-		return nil, fmt.Errorf("open Authentication of project %s: %w", project, err)
-	}
-	c := newClient(client{ofSDK, below})
-	if wrap != nil {
-		c.api = wrap(c.api)
-	}
-	return c, nil
-}
-
 // Writer deletes accounts. Only the engine holds one.
 type Writer struct {
 	Reader
-	// Written, where set, is called with the uids whose accounts a call deleted, or found gone already: its answer does not
-	// tell the two apart.
-	Written func(ctx context.Context, uids []string)
-	InTime  func() error // where set, is asked right before a call is made; its error is that of the call
+	InTime func() error // where set, is asked right before a call is made; its error is that of the call
 }
 
 // Writer returns what deletes the project's accounts.
@@ -123,14 +71,10 @@ func (w Writer) Delete(ctx context.Context, uids []string) []error {
 	for chunk := range slices.Chunk(possible, maxUsers) {
 		w.deleteChunk(ctx, chunk, failed)
 	}
-	gone := slices.DeleteFunc(slices.Clone(possible), func(uid string) bool { return failed[uid] != nil })
-	if w.Written != nil && len(gone) > 0 {
-		w.Written(ctx, gone)
-	}
 	results := make([]error, len(uids))
 	for i, uid := range uids {
 		if failed[uid] != nil {
-			results[i] = harmless.Errorf("delete account %s: %w", uid, failed[uid])
+			results[i] = fmt.Errorf("delete account %s: %w", uid, failed[uid])
 		}
 	}
 	return results
@@ -166,8 +110,7 @@ func (w Writer) call(ctx context.Context, chunk []string, failed map[string]erro
 		return nil
 	}
 	fail(nil)
-	usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
-	refused, err := w.c.api.DeleteUsers(ctx, chunk)
+	refused, err := w.c.deleteUsers(ctx, chunk)
 	if err != nil {
 		fail(readable(err))
 		if passing(err) {
@@ -175,15 +118,16 @@ func (w Writer) call(ctx context.Context, chunk []string, failed map[string]erro
 		}
 		return nil
 	}
-	for _, index := range slices.Sorted(maps.Keys(refused)) {
-		if index < 0 || index >= len(chunk) {
+	for _, e := range refused {
+		if e.Index < 0 || e.Index >= len(chunk) {
 			// Whose error it is cannot be told, so no account counts as deleted.
-			fail(fmt.Errorf("the answer names user %d of %d: %s", index, len(chunk), refused[index]))
+			fail(fmt.Errorf("the answer names user %d of %d: %s", e.Index, len(chunk), e.Reason))
 			return nil
 		}
-		failed[chunk[index]] = refusal{refused[index], &googleapi.Error{Code: http.StatusBadRequest}}
-		if isQuota(failed[chunk[index]]) {
-			again = append(again, chunk[index])
+		uid := chunk[e.Index]
+		failed[uid] = refusal{e.Reason, &googleapi.Error{Code: http.StatusBadRequest}}
+		if isQuota(failed[uid]) {
+			again = append(again, uid)
 		}
 	}
 	return again
@@ -218,7 +162,7 @@ type refusal struct {
 }
 
 // Error returns what the API said.
-func (r refusal) Error() string { return harmless.Text(r.message) }
+func (r refusal) Error() string { return r.message }
 
 // Unwrap returns the client's error.
 func (r refusal) Unwrap() error { return r.error }

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,10 +17,8 @@ import (
 	"firebase.google.com/go/v4/auth"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/time/rate"
-	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
-	"github.com/firesweep/firesweep/shared/harmless/harmlesstest"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -34,50 +33,76 @@ func texts(errs []error) []string {
 	return all
 }
 
-// fake is an API that remembers its calls.
-type fake struct {
-	calls  [][]string
-	answer func(call int, uids []string) (map[int]string, error) // nil: all are deleted
-	list   func(token string) (*Listed, error)
-}
-
-// GetUsers implements [API].
-func (f *fake) GetUsers(context.Context, *Identifiers) ([]*User, error) { return nil, nil }
-
-// Tenants implements [API].
-func (f *fake) Tenants(context.Context) (bool, error) { return false, nil }
-
-// ImportUsers implements [API].
-func (f *fake) ImportUsers(_ context.Context, u *Upload) (map[int]string, error) {
-	var uids []string
-	for _, user := range u.Users {
-		uids = append(uids, user.LocalId)
+// google returns a client of a server in place of Google's, opened as in a function, where no variable names an emulator. Its calls
+// need not wait for each other, and it counts its pauses.
+func google(t *testing.T, answer http.HandlerFunc, pauses *int) *Client {
+	t.Helper()
+	backendstest.Start(t) // before the environment changes, which it would set
+	t.Setenv(emulatorHost, "")
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	c := &Client{project: "demo-google", batches: rate.NewLimiter(rate.Inf, 1)}
+	if err := c.open(t.Context(), toServer(server.Listener.Addr().String())); err != nil {
+		t.Fatal(err)
 	}
-	f.calls = append(f.calls, uids)
-	return f.answer(len(f.calls), uids)
-}
-
-// ListUsers implements [API].
-func (f *fake) ListUsers(_ context.Context, token string) (*Listed, error) { return f.list(token) }
-
-// DeleteUsers implements [API].
-func (f *fake) DeleteUsers(_ context.Context, uids []string) (map[int]string, error) {
-	f.calls = append(f.calls, slices.Clone(uids))
-	if f.answer == nil {
-		return nil, nil
-	}
-	return f.answer(len(f.calls), uids)
-}
-
-// writer returns a writer on a deleter that need not wait between its calls, and counts its pauses.
-func writer(d API, pauses *int) Writer {
-	c := newClient(d)
-	c.Unpace()
 	c.sleep = func(ctx context.Context, _ time.Duration) error {
 		*pauses++
 		return ctx.Err()
 	}
-	return c.Writer()
+	return c
+}
+
+// fake is a server that remembers the uids of the calls that delete or import accounts.
+type fake struct {
+	calls  [][]string
+	pauses int
+	// answer returns why which of the uids are refused, by their index; or the status and the text by which the call is refused.
+	answer func(call int, uids []string) (refused map[int]string, status int, text string)
+}
+
+func (f *fake) open(t *testing.T) *Client {
+	t.Helper()
+	return google(t, func(w http.ResponseWriter, r *http.Request) {
+		var sent struct {
+			LocalIDs []string `json:"localIds"`
+			Users    []struct {
+				LocalID string `json:"localId"`
+			} `json:"users"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+			t.Error(err)
+		}
+		uids := sent.LocalIDs
+		for _, user := range sent.Users {
+			uids = append(uids, user.LocalID)
+		}
+		f.calls = append(f.calls, uids)
+		refused, status, text := f.answer(len(f.calls), uids)
+		if status != 0 {
+			refuse(w, status, text)
+			return
+		}
+		errs := []map[string]any{}
+		for index, text := range refused {
+			errs = append(errs, map[string]any{"index": index, "message": text})
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"errors": errs, "error": errs}) // of a deletion, and of an import
+	}, &f.pauses)
+}
+
+// sizes returns how many uids each call had.
+func (f *fake) sizes() (all []int) {
+	for _, call := range f.calls {
+		all = append(all, len(call))
+	}
+	return all
+}
+
+// refuse answers as Google's API does.
+func refuse(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"code": status, "message": text}})
 }
 
 // TestDelete goes through the client to a server.
@@ -91,8 +116,7 @@ func TestDelete(t *testing.T) {
 		}
 	}
 	p.FailDelete(t, "u2", "INTERNAL_ERROR")
-	calls := 0
-	c, err := Open(t.Context(), p.ID, false, func(d API) API { return counted{d, &calls} })
+	c, err := Open(t.Context(), p.ID, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +135,8 @@ func TestDelete(t *testing.T) {
 	if none := c.Writer().Delete(t.Context(), []string{"", longest + "a"}); none[0] != nil || none[1] != nil {
 		t.Errorf("none to delete: %v", none)
 	}
-	if calls != 1 || meter.Usage().AuthCalls != 1 {
-		t.Errorf("%d calls, %d metered, want one", calls, meter.Usage().AuthCalls)
+	if calls := meter.Usage().AuthCalls; calls != 1 {
+		t.Errorf("%d calls, want one", calls)
 	}
 	for uid, want := range map[string]bool{"u1": false, "u2": true, "u12": true, longest: false} {
 		_, err := client.GetUser(t.Context(), uid)
@@ -120,20 +144,6 @@ func TestDelete(t *testing.T) {
 			t.Errorf("account %.5s there: %v (%v), want %v", uid, there, err, want)
 		}
 	}
-}
-
-// google is a server in place of Google's: the SDK is opened as in a function, where no variable names an emulator.
-func google(t *testing.T, answer http.HandlerFunc) API {
-	t.Helper()
-	backendstest.Start(t) // before the environment changes, which it would set
-	t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", "")
-	server := httptest.NewServer(answer)
-	t.Cleanup(server.Close)
-	made, err := newSDK(t.Context(), "demo-google", toServer(server.Listener.Addr().String()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client{sdk: made}
 }
 
 // toServer sends requests to a server on this machine.
@@ -164,12 +174,11 @@ func TestAsleepBetweenCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int64
 			late := errors.New("too late")
-			api := google(t, func(w http.ResponseWriter, r *http.Request) {
+			pauses := 0
+			w := google(t, func(w http.ResponseWriter, r *http.Request) {
 				calls.Add(1)
 				answer(w, r)
-			})
-			pauses := 0
-			w := writer(api, &pauses)
+			}, &pauses).Writer()
 			w.InTime = func() error {
 				if calls.Load() > 0 {
 					return late
@@ -198,7 +207,7 @@ func TestSentAgain(t *testing.T) {
 		for _, times := range []int{2, maxAttempts} {
 			var calls atomic.Int32
 			asked, pauses := 0, 0
-			w := writer(google(t, func(w http.ResponseWriter, r *http.Request) {
+			w := google(t, func(w http.ResponseWriter, r *http.Request) {
 				if !strings.HasSuffix(r.URL.Path, "/accounts:batchDelete") {
 					t.Error(r.URL)
 				}
@@ -206,7 +215,7 @@ func TestSentAgain(t *testing.T) {
 					broken(w, r)
 				}
 				fmt.Fprint(w, "{}")
-			}), &pauses)
+			}, &pauses).Writer()
 			w.InTime = func() error {
 				asked++
 				return nil
@@ -222,16 +231,13 @@ func TestSentAgain(t *testing.T) {
 // TestWordsOfGoogle: an error that the SDK tells has the status and the words of the API.
 func TestWordsOfGoogle(t *testing.T) {
 	status, text := http.StatusForbidden, "PERMISSION_DENIED : no right"
-	api := google(t, func(w http.ResponseWriter, r *http.Request) {
+	pauses := 0
+	w := google(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Client-Version") == "" || !strings.HasSuffix(r.URL.Path, "/v1/projects/demo-google/accounts:batchDelete") {
 			t.Errorf("not as the SDK sends it: %s %v", r.URL, r.Header)
 		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		fmt.Fprintf(w, `{"error":{"code":%d,"message":%q}}`, status, text)
-	})
-	pauses := 0
-	w := writer(api, &pauses)
+		refuse(w, status, text)
+	}, &pauses).Writer()
 	got := w.Delete(t.Context(), []string{"u1"})[0]
 	if fmt.Sprint(got) != "delete account u1: PERMISSION_DENIED : no right" || !Refused(got) || pauses != 0 {
 		t.Errorf("%v, refused %t, after %d pauses", got, Refused(got), pauses)
@@ -244,50 +250,32 @@ func TestWordsOfGoogle(t *testing.T) {
 
 // TestQuotaOfSome makes the call again for those accounts alone that were kept by it.
 func TestQuotaOfSome(t *testing.T) {
-	f := &fake{answer: func(call int, _ []string) (map[int]string, error) {
+	f := &fake{answer: func(call int, _ []string) (map[int]string, int, string) {
 		switch call {
 		case 1:
-			return map[int]string{0: "INTERNAL_ERROR", 1: "TOO_MANY_ATTEMPTS_TRY_LATER", 2: "RESOURCE_EXHAUSTED"}, nil
+			return map[int]string{0: "INTERNAL_ERROR", 1: "TOO_MANY_ATTEMPTS_TRY_LATER", 2: "RESOURCE_EXHAUSTED"}, 0, ""
 		case 2:
-			return map[int]string{1: "QUOTA_EXCEEDED : Exceeded quota for deleting accounts."}, nil
+			return map[int]string{1: "QUOTA_EXCEEDED : Exceeded quota for deleting accounts."}, 0, ""
 		}
-		return nil, nil
+		return nil, 0, ""
 	}}
-	pauses := 0
-	got := writer(f, &pauses).Delete(t.Context(), []string{"a\u202e", "b", "c", "d"})
-	if diff := cmp.Diff([]string{`delete account a\u202e: INTERNAL_ERROR`, "", "", ""}, texts(got)); diff != "" {
+	got := f.open(t).Writer().Delete(t.Context(), []string{"a", "b", "c", "d"})
+	if diff := cmp.Diff([]string{"delete account a: INTERNAL_ERROR", "", "", ""}, texts(got)); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([][]string{{"a\u202e", "b", "c", "d"}, {"b", "c"}, {"c"}}, f.calls); diff != "" || pauses != 2 {
-		t.Errorf("%d pauses, calls (-want +got):\n%s", pauses, diff)
+	if diff := cmp.Diff([][]string{{"a", "b", "c", "d"}, {"b", "c"}, {"c"}}, f.calls); diff != "" || f.pauses != 2 {
+		t.Errorf("%d pauses, calls (-want +got):\n%s", f.pauses, diff)
 	}
 }
 
 // TestQuotaUntilTimeIsUp: a pause that the run's end breaks off leaves the refusal as the result.
 func TestQuotaUntilTimeIsUp(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	f := &fake{answer: func(int, []string) (map[int]string, error) {
-		cancel()
-		return nil, errors.New("QUOTA_EXCEEDED")
-	}}
-	pauses := 0
-	if got := writer(f, &pauses).Delete(ctx, []string{"a"}); got[0] == nil {
-		t.Error("a deletion that was canceled counts as done")
+	f := &fake{answer: func(int, []string) (map[int]string, int, string) { return nil, http.StatusBadRequest, "QUOTA_EXCEEDED" }}
+	c := f.open(t)
+	c.sleep = func(context.Context, time.Duration) error { return context.Canceled }
+	if got := c.Writer().Delete(t.Context(), []string{"a"}); got[0] == nil || len(f.calls) != 1 {
+		t.Errorf("%v after %d calls", got[0], len(f.calls))
 	}
-	if len(f.calls) != 1 || pauses != 1 {
-		t.Errorf("%d calls and %d pauses, want one of each", len(f.calls), pauses)
-	}
-}
-
-type counted struct {
-	API
-	calls *int
-}
-
-// DeleteUsers implements [API].
-func (c counted) DeleteUsers(ctx context.Context, uids []string) (map[int]string, error) {
-	*c.calls++
-	return c.API.DeleteUsers(ctx, uids)
 }
 
 func TestThousandAccountsACall(t *testing.T) {
@@ -303,27 +291,21 @@ func TestThousandAccountsACall(t *testing.T) {
 		want[i] = "delete account " + uids[i] + ": not allowed"
 	}
 	want[2500] = "delete account u2499: last"
-
-	f := &fake{answer: func(call int, _ []string) (map[int]string, error) {
+	f := &fake{answer: func(call int, _ []string) (map[int]string, int, string) {
 		switch call {
 		case 1:
-			return map[int]string{1: "first", 999: "last of the first call"}, nil
+			return map[int]string{1: "first", 999: "last of the first call"}, 0, ""
 		case 2:
-			return nil, &googleapi.Error{Code: http.StatusForbidden, Message: "not allowed"}
-		default:
-			return map[int]string{499: "last"}, nil
+			return nil, http.StatusForbidden, "not allowed"
 		}
+		return map[int]string{499: "last"}, 0, ""
 	}}
 	var meter usage.Meter
-	got := writer(f, new(int)).Delete(usage.NewContext(t.Context(), &meter), uids)
+	got := f.open(t).Writer().Delete(usage.NewContext(t.Context(), &meter), uids)
 	if diff := cmp.Diff(want, texts(got)); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
-	var sizes []int
-	for _, call := range f.calls {
-		sizes = append(sizes, len(call))
-	}
-	if diff := cmp.Diff([]int{1000, 1000, 500}, sizes); diff != "" || meter.Usage().AuthCalls != 3 {
+	if diff := cmp.Diff([]int{1000, 1000, 500}, f.sizes()); diff != "" || meter.Usage().AuthCalls != 3 {
 		t.Errorf("%d calls metered, sizes (-want +got):\n%s", meter.Usage().AuthCalls, diff)
 	}
 	if sent := slices.Concat(f.calls...); !slices.Equal(sent, slices.Delete(slices.Clone(uids), 700, 701)) {
@@ -331,15 +313,21 @@ func TestThousandAccountsACall(t *testing.T) {
 	}
 }
 
-func TestErrorOfNobodyIsEverybodys(t *testing.T) {
+// TestRefusalOfNobody: whose it is cannot be told, so none counts as deleted, and none as back.
+func TestRefusalOfNobody(t *testing.T) {
 	for _, index := range []int{-1, 2} {
-		f := &fake{answer: func(int, []string) (map[int]string, error) {
-			return map[int]string{0: "of u1", index: "of whom?"}, nil
+		f := &fake{answer: func(int, []string) (map[int]string, int, string) {
+			return map[int]string{0: "of u1", index: "whose?"}, 0, ""
 		}}
-		for i, err := range writer(f, new(int)).Delete(t.Context(), []string{"u1", "u2"}) {
+		c := f.open(t)
+		for i, err := range c.Writer().Delete(t.Context(), []string{"u1", "u2"}) {
 			if err == nil {
 				t.Errorf("index %d: account %d counts as deleted", index, i+1)
 			}
+		}
+		refused, err := c.Importer().Import(t.Context(), []Account{{UID: "u1"}, {UID: "u2"}})
+		if err == nil || !strings.Contains(err.Error(), "whose?") {
+			t.Errorf("index %d: %v, %v", index, refused, err)
 		}
 	}
 }
@@ -347,8 +335,8 @@ func TestErrorOfNobodyIsEverybodys(t *testing.T) {
 // TestRunsShareThePace has two runs share one call an hour, so that the second gives up at once: it could not be made
 // before its deadline.
 func TestRunsShareThePace(t *testing.T) {
-	f := &fake{}
-	c := newClient(f)
+	f := &fake{answer: func(int, []string) (map[int]string, int, string) { return nil, 0, "" }}
+	c := f.open(t)
 	c.batches = rate.NewLimiter(rate.Every(time.Hour), 1)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -361,58 +349,5 @@ func TestRunsShareThePace(t *testing.T) {
 	}
 	if got[1] != nil || len(f.calls) != 1 {
 		t.Errorf("second call: error %v of no uid, %d calls", got[1], len(f.calls))
-	}
-}
-
-func TestCanceled(t *testing.T) {
-	f := &fake{}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if got := writer(f, new(int)).Delete(ctx, []string{"u1"}); !errors.Is(got[0], context.Canceled) || len(f.calls) != 0 {
-		t.Errorf("errors %v, %d calls", got, len(f.calls))
-	}
-}
-
-func TestDeletedAccountsAreTold(t *testing.T) {
-	f := &fake{answer: func(int, []string) (map[int]string, error) {
-		return map[int]string{1: "INTERNAL_ERROR"}, nil
-	}}
-	w := writer(f, new(int))
-	var told [][]string
-	w.Written = func(_ context.Context, uids []string) { told = append(told, uids) }
-	w.Delete(t.Context(), []string{"u1", "u2", "", "u3", strings.Repeat("a", 129)})
-	f.answer = func(int, []string) (map[int]string, error) { return nil, errors.New("unavailable") }
-	w.Delete(t.Context(), []string{"u4", "u5"})
-	if diff := cmp.Diff([][]string{{"u1", "u3"}}, told); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
-	}
-}
-
-// TestErrorsAreHarmless: no error repeats a uid, or what Authentication answers, so that it does anything to who reads it.
-func TestErrorsAreHarmless(t *testing.T) {
-	for _, evil := range harmlesstest.Texts {
-		refused := &googleapi.Error{Code: http.StatusForbidden, Message: "no right to " + evil}
-		for _, answer := range []func(int, []string) (map[int]string, error){
-			func(int, []string) (map[int]string, error) { return nil, refused },
-			func(int, []string) (map[int]string, error) { return map[int]string{0: evil}, nil },
-			func(int, []string) (map[int]string, error) { return map[int]string{7: evil}, nil },
-		} {
-			f := &fake{answer: answer, list: func(string) (*Listed, error) { return nil, refused }}
-			w, i := writer(f, new(int)), newClient(f).Importer()
-			if ValidUID(evil) { // no other has an account
-				harmlesstest.Check(t, "Delete", w.Delete(t.Context(), []string{evil})[0])
-			}
-			harmlesstest.Check(t, "Delete of one", w.Delete(t.Context(), []string{"u1"})[0])
-			reasons, err := i.Import(t.Context(), []Account{{UID: "u1"}})
-			if err == nil {
-				err = errors.New(reasons["u1"])
-			}
-			harmlesstest.Check(t, "Import", err)
-			for _, err := range w.Pages(t.Context(), "") {
-				harmlesstest.Check(t, "Pages", err)
-			}
-			_, err = Parse(evil)
-			harmlesstest.Check(t, "Parse", err)
-		}
 	}
 }

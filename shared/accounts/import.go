@@ -13,9 +13,6 @@ import (
 
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/identitytoolkit/v1"
-
-	"github.com/firesweep/firesweep/shared/harmless"
-	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // Importer looks at accounts and makes those that an undo brings back. No run holds one.
@@ -36,18 +33,26 @@ func (i Importer) Import(ctx context.Context, all []Account) (refused map[string
 		some, err := i.importSome(ctx, chunk)
 		maps.Copy(refused, some)
 		if err != nil {
-			return refused, harmless.Errorf("import %d accounts: %w", len(chunk), readable(err))
+			return refused, fmt.Errorf("import %d accounts: %w", len(chunk), readable(err))
 		}
 	}
 	return refused, nil
 }
 
+type (
+	upload   = identitytoolkit.GoogleCloudIdentitytoolkitV1UploadAccountRequest
+	imported = identitytoolkit.GoogleCloudIdentitytoolkitV1UploadAccountResponse
+)
+
 // importSome imports at most [maxUsers] accounts.
 func (i Importer) importSome(ctx context.Context, some []Account) (map[string]string, error) {
-	upload := uploadOf(some)
-	indexes, err := again(ctx, i.c.sleep, func(...googleapi.CallOption) (map[int]string, error) {
-		usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
-		return i.c.api.ImportUsers(ctx, upload)
+	uids := make([]string, len(some))
+	for n, a := range some {
+		uids[n] = a.UID
+	}
+	create := i.c.users.BatchCreate(i.c.project, uploadOf(some)).Context(ctx)
+	answer, err := again(ctx, i.c.sleep, func(...googleapi.CallOption) (*imported, error) {
+		return call(ctx, i.c, "ImportUsers", uids, func() (*imported, error) { return create.Do() })
 	})
 	var whole *googleapi.Error
 	if errors.As(err, &whole) && whole.Code == http.StatusBadRequest && !isQuota(err) {
@@ -57,11 +62,11 @@ func (i Importer) importSome(ctx context.Context, some []Account) (map[string]st
 		return nil, err
 	}
 	refused := map[string]string{}
-	for index, reason := range indexes {
-		if index < 0 || index >= len(some) {
-			return nil, fmt.Errorf("the answer names user %d of %d: %s", index, len(some), reason)
+	for _, e := range answer.Error {
+		if e.Index < 0 || int(e.Index) >= len(some) {
+			return nil, fmt.Errorf("the answer names user %d of %d: %s", e.Index, len(some), e.Message)
 		}
-		refused[some[index].UID] = harmless.Text(reason)
+		refused[uids[e.Index]] = e.Message
 	}
 	return refused, nil
 }
@@ -70,7 +75,7 @@ func (i Importer) importSome(ctx context.Context, some []Account) (map[string]st
 // from coming back.
 func (i Importer) halves(ctx context.Context, some []Account, reason string) (map[string]string, error) {
 	if len(some) == 1 {
-		return map[string]string{some[0].UID: harmless.Text(reason)}, nil
+		return map[string]string{some[0].UID: reason}, nil
 	}
 	refused := map[string]string{}
 	for _, half := range [][]Account{some[:len(some)/2], some[len(some)/2:]} {
@@ -85,21 +90,21 @@ func (i Importer) halves(ctx context.Context, some []Account, reason string) (ma
 
 // uploadOf returns the request that makes accounts. An account that had a password has one that nobody knows: no text is known
 // that has its hash.
-func uploadOf(all []Account) *Upload {
-	upload := &Upload{
+func uploadOf(all []Account) *upload {
+	request := &upload{
 		SanityCheck: true, AllowOverwrite: false, ForceSendFields: []string{"AllowOverwrite"},
 		HashAlgorithm: "HMAC_SHA256", SignerKey: secret(),
 	}
 	for _, a := range all {
-		upload.Users = append(upload.Users, a.user())
+		request.Users = append(request.Users, a.user())
 	}
-	return upload
+	return request
 }
 
 // user returns the account as Authentication takes it. It takes no time of a token, so that of a later one counts as the last
 // sign-in: else an account would come back older than it was.
-func (a Account) user() *User {
-	user := &User{
+func (a Account) user() *userInfo {
+	user := &userInfo{
 		LocalId: a.UID, Email: a.Email, EmailVerified: a.EmailVerified, PhoneNumber: a.PhoneNumber, DisplayName: a.DisplayName,
 		PhotoUrl: a.PhotoURL, Disabled: a.Disabled, CreatedAt: max(0, a.Created), LastLoginAt: max(0, a.LastLogin, a.LastRefresh),
 	}

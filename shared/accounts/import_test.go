@@ -19,10 +19,10 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// importer returns what imports the project's accounts, through an API that wrap may change.
-func importer(t *testing.T, p *backendstest.Project, wrap func(API) API) Importer {
+// importer returns what imports the project's accounts. around may be nil.
+func importer(t *testing.T, p *backendstest.Project, around Around) Importer {
 	t.Helper()
-	c, err := Open(t.Context(), p.ID, false, wrap)
+	c, err := Open(t.Context(), p.ID, false, around)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,46 +137,20 @@ func TestThousandAccountsAnImport(t *testing.T) {
 	for n := range 2500 {
 		all = append(all, Account{UID: fmt.Sprintf("u%04d", n)})
 	}
-	f := &fake{answer: func(call int, _ []string) (map[int]string, error) {
-		return map[int]string{0: fmt.Sprint("first of ", call), 499: "another"}, nil
+	f := &fake{answer: func(call int, _ []string) (map[int]string, int, string) {
+		return map[int]string{0: fmt.Sprint("first of ", call), 499: "another"}, 0, ""
 	}}
 	var meter usage.Meter
-	refused, err := newClient(f).Importer().Import(usage.NewContext(t.Context(), &meter), all)
+	refused, err := f.open(t).Importer().Import(usage.NewContext(t.Context(), &meter), all)
 	want := map[string]string{
 		"u0000": "first of 1", "u0499": "another", "u1000": "first of 2", "u1499": "another", "u2000": "first of 3", "u2499": "another",
 	}
 	if diff := cmp.Diff(want, refused); diff != "" || err != nil {
 		t.Errorf("%v, refused (-want +got):\n%s", err, diff)
 	}
-	var sizes []int
-	for _, call := range f.calls {
-		sizes = append(sizes, len(call))
-	}
-	if !slices.Equal(sizes, []int{1000, 1000, 500}) || meter.Usage().AuthCalls != 3 {
+	if sizes := f.sizes(); !slices.Equal(sizes, []int{1000, 1000, 500}) || meter.Usage().AuthCalls != 3 {
 		t.Errorf("calls of %v, %d metered", sizes, meter.Usage().AuthCalls)
 	}
-	i := importer(t, backendstest.Start(t), nil)
-	wantImported(t, i, all[:1000])
-	wantImported(t, i, all[999:1001], "u0999")
-	if there := listed(t, i.Reader, ""); len(there) != 1001 {
-		t.Errorf("%d accounts", len(there))
-	}
-}
-
-// losing loses the answers to some calls that import.
-type losing struct {
-	API
-	answers []error // nil: it arrives
-}
-
-// ImportUsers implements [API].
-func (l *losing) ImportUsers(ctx context.Context, u *Upload) (map[int]string, error) {
-	refused, err := l.API.ImportUsers(ctx, u)
-	if lost := l.answers[0]; lost != nil {
-		refused, err = nil, lost
-	}
-	l.answers = l.answers[1:]
-	return refused, err
 }
 
 // TestLostAnswerOfAnImport: the call is made again, which replaces nobody and makes no second account.
@@ -198,7 +172,12 @@ func TestLostAnswerOfAnImport(t *testing.T) {
 		"ended":   {[]error{context.Canceled, nil}, "import 2 accounts: context canceled"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			i := importer(t, backendstest.Start(t), func(base API) API { return &losing{base, tt.answers} })
+			p, answers := backendstest.Start(t), tt.answers
+			i := importer(t, p, func(_ string, _ []string, send func() error) error {
+				err := errors.Join(send(), answers[0])
+				answers = answers[1:]
+				return err
+			})
 			refused, err := i.Import(t.Context(), back)
 			if got := strings.TrimSuffix(fmt.Sprint(err), "<nil>"); got != tt.want {
 				t.Errorf("%v, want %q", err, tt.want)
@@ -206,19 +185,9 @@ func TestLostAnswerOfAnImport(t *testing.T) {
 			if err == nil && len(refused) != 2 {
 				t.Errorf("refused %v: those that are there must be told", refused)
 			}
-			if there := listed(t, i.Reader, ""); len(there) != 2 || there["a"].Created != 1000 {
+			if there := listed(t, opened(t, p).Reader, ""); len(there) != 2 || there["a"].Created != 1000 {
 				t.Errorf("%+v", there)
 			}
 		})
-	}
-}
-
-// TestRefusalOfNobody: whose it is cannot be told, so none counts as back.
-func TestRefusalOfNobody(t *testing.T) {
-	for _, index := range []int{-1, 1} {
-		f := &fake{answer: func(int, []string) (map[int]string, error) { return map[int]string{index: "whose?"}, nil }}
-		if refused, err := newClient(f).Importer().Import(t.Context(), []Account{{UID: "a"}}); err == nil || !strings.Contains(err.Error(), "whose?") {
-			t.Errorf("index %d: %v, %v", index, refused, err)
-		}
 	}
 }

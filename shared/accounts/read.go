@@ -9,17 +9,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/identitytoolkit/v1"
-
-	"github.com/firesweep/firesweep/shared/harmless"
-	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // PageSize is how many accounts one call lists, and maxLookup how many one call looks up.
 const (
 	PageSize  = 1000
 	maxLookup = 100
+)
+
+type (
+	// identifiers say which accounts are looked for.
+	identifiers = identitytoolkit.GoogleCloudIdentitytoolkitV1GetAccountInfoRequest
+	// userInfo is an account as the API has it.
+	userInfo = identitytoolkit.GoogleCloudIdentitytoolkitV1UserInfo
 )
 
 // ErrToken says that Authentication does not take the token of a page. How long it takes one is documented nowhere.
@@ -38,8 +43,7 @@ type Page struct {
 func (r Reader) Pages(ctx context.Context, token string) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
 		for first := true; first || token != ""; first = false {
-			usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
-			listed, err := r.c.api.ListUsers(ctx, token)
+			listed, err := r.list(ctx, token)
 			if err == nil && token != "" && listed.NextPageToken == token {
 				err = errors.New("the listing makes no progress")
 			}
@@ -48,7 +52,7 @@ func (r Reader) Pages(ctx context.Context, token string) iter.Seq2[Page, error] 
 				err = fmt.Errorf("%w: %w", ErrToken, err)
 			}
 			if err != nil {
-				yield(Page{}, harmless.Errorf("list accounts: %w", readable(err)))
+				yield(Page{}, fmt.Errorf("list accounts: %w", readable(err)))
 				return
 			}
 			if token = listed.NextPageToken; !yield(Page{Accounts: accountsOf(listed.Users), Next: token}, nil) {
@@ -56,6 +60,14 @@ func (r Reader) Pages(ctx context.Context, token string) iter.Seq2[Page, error] 
 			}
 		}
 	}
+}
+
+func (r Reader) list(ctx context.Context, token string) (*identitytoolkit.GoogleCloudIdentitytoolkitV1DownloadAccountResponse, error) {
+	call := r.c.users.BatchGet(r.c.project).MaxResults(PageSize).Context(ctx)
+	if token != "" {
+		call.NextPageToken(token)
+	}
+	return read(ctx, r.c, "ListUsers", nil, call.Do)
 }
 
 // Get returns those of some accounts that there are, in no order, in one call for up to 100 of them.
@@ -68,9 +80,22 @@ func (r Reader) Get(ctx context.Context, uids []string) ([]Account, error) {
 }
 
 // Tenants reports whether the project may have tenants: then an account that [Reader.Get] does not return may be a tenant's.
-func (r Reader) Tenants(ctx context.Context) (bool, error) {
-	usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
-	may, err := r.c.api.Tenants(ctx)
+// Google's answer has a name. That of Firebase's emulator has none and says nothing of tenants, so it is asked for these
+// themselves.
+func (r Reader) Tenants(ctx context.Context) (may bool, err error) {
+	project := "projects/" + r.c.project
+	config := r.c.config.GetConfig(project+"/config").Fields("name", "multiTenant/allowTenants").Context(ctx)
+	list := r.c.config.Tenants.List(project).PageSize(1).Context(ctx)
+	_, err = call(ctx, r.c, "Tenants", nil, func() (any, error) {
+		answer, err := again(ctx, gax.Sleep, config.Do)
+		if err != nil || answer.Name != "" {
+			may = err == nil && answer.MultiTenant != nil && answer.MultiTenant.AllowTenants
+			return nil, err
+		}
+		tenants, err := again(ctx, gax.Sleep, list.Do)
+		may = err == nil && len(tenants.Tenants) > 0
+		return nil, err
+	})
 	if err != nil {
 		return false, readable(err)
 	}
@@ -90,40 +115,39 @@ func (r Reader) Exist(ctx context.Context, uids []string) (map[string]bool, erro
 // Sharing returns the accounts that have the uid, the address, the phone number or an identity of one of these, in no order and
 // perhaps more than once. One call is for up to 100 of what they have. What cannot be an account's, nobody has.
 func (r Reader) Sharing(ctx context.Context, all []Account) (found []Account, err error) {
-	var by []func(*Identifiers)
+	var by []func(*identifiers)
 	for _, a := range all {
 		if Deletable(a.UID) {
-			by = append(by, func(i *Identifiers) { i.LocalId = append(i.LocalId, a.UID) })
+			by = append(by, func(i *identifiers) { i.LocalId = append(i.LocalId, a.UID) })
 		}
 		if name, host, is := strings.Cut(a.Email, "@"); is && name != "" && host != "" && !strings.Contains(host, "@") {
-			by = append(by, func(i *Identifiers) { i.Email = append(i.Email, a.Email) })
+			by = append(by, func(i *identifiers) { i.Email = append(i.Email, a.Email) })
 		}
 		if strings.HasPrefix(a.PhoneNumber, "+") && strings.ContainsAny(a.PhoneNumber, "0123456789") {
-			by = append(by, func(i *Identifiers) { i.PhoneNumber = append(i.PhoneNumber, a.PhoneNumber) })
+			by = append(by, func(i *identifiers) { i.PhoneNumber = append(i.PhoneNumber, a.PhoneNumber) })
 		}
 		for _, p := range a.Providers {
 			if p.ID != "" && p.UID != "" {
 				identity := &identitytoolkit.GoogleCloudIdentitytoolkitV1FederatedUserIdentifier{ProviderId: p.ID, RawId: p.UID}
-				by = append(by, func(i *Identifiers) { i.FederatedUserId = append(i.FederatedUserId, identity) })
+				by = append(by, func(i *identifiers) { i.FederatedUserId = append(i.FederatedUserId, identity) })
 			}
 		}
 	}
 	for chunk := range slices.Chunk(by, maxLookup) {
-		ids := new(Identifiers)
+		ids := new(identifiers)
 		for _, add := range chunk {
 			add(ids)
 		}
-		usage.FromContext(ctx).Add(usage.Usage{AuthCalls: 1})
-		users, err := r.c.api.GetUsers(ctx, ids)
+		answer, err := read(ctx, r.c, "GetUsers", ids.LocalId, r.c.users.Lookup(r.c.project, ids).Context(ctx).Do)
 		if err != nil {
-			return nil, harmless.Errorf("look up accounts by %d of what they have: %w", len(chunk), readable(err))
+			return nil, fmt.Errorf("look up accounts by %d of what they have: %w", len(chunk), readable(err))
 		}
-		found = append(found, accountsOf(users)...)
+		found = append(found, accountsOf(answer.Users)...)
 	}
 	return found, nil
 }
 
-func accountsOf(users []*User) []Account {
+func accountsOf(users []*userInfo) []Account {
 	all := make([]Account, len(users))
 	for i, user := range users {
 		all[i] = accountOf(user)

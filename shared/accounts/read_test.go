@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 
 	"firebase.google.com/go/v4/auth"
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/api/googleapi"
 	"google.golang.org/api/identitytoolkit/v1"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
@@ -101,22 +99,22 @@ func TestWhichAccountIsWhich(t *testing.T) {
 		return []*identitytoolkit.GoogleCloudIdentitytoolkitV1ProviderUserInfo{{ProviderId: id}}
 	}
 	for name, tt := range map[string]struct {
-		user                  User
+		user                  userInfo
 		anonymous, unverified bool
 	}{
-		"anonymous":              {User{LastLoginAt: 1}, true, false},
-		"anonymous, disabled":    {User{LastLoginAt: 1, Disabled: true}, true, false},
-		"made by administrator":  {User{}, false, false},
-		"custom token":           {User{LastLoginAt: 1, CustomAuth: true}, false, false},
-		"phone":                  {User{LastLoginAt: 1, PhoneNumber: "+1", ProviderUserInfo: provider("phone")}, false, false},
-		"address alone":          {User{LastLoginAt: 1, Email: "a@b.c"}, false, false},
-		"password":               {User{Email: "a@b.c", ProviderUserInfo: provider("password")}, false, true},
-		"password without":       {User{LastLoginAt: 1, ProviderUserInfo: provider("password")}, false, false},
-		"password, verified":     {User{Email: "a@b.c", EmailVerified: true, ProviderUserInfo: provider("password")}, false, false},
-		"password, phone":        {User{Email: "a@b.c", PhoneNumber: "+1", ProviderUserInfo: provider("password")}, false, false},
-		"password, custom token": {User{Email: "a@b.c", CustomAuth: true, ProviderUserInfo: provider("password")}, false, false},
-		"password and another":   {User{Email: "a@b.c", ProviderUserInfo: append(provider("password"), provider("google.com")...)}, false, false},
-		"another provider":       {User{LastLoginAt: 1, ProviderUserInfo: provider("apple.com")}, false, false},
+		"anonymous":              {userInfo{LastLoginAt: 1}, true, false},
+		"anonymous, disabled":    {userInfo{LastLoginAt: 1, Disabled: true}, true, false},
+		"made by administrator":  {userInfo{}, false, false},
+		"custom token":           {userInfo{LastLoginAt: 1, CustomAuth: true}, false, false},
+		"phone":                  {userInfo{LastLoginAt: 1, PhoneNumber: "+1", ProviderUserInfo: provider("phone")}, false, false},
+		"address alone":          {userInfo{LastLoginAt: 1, Email: "a@b.c"}, false, false},
+		"password":               {userInfo{Email: "a@b.c", ProviderUserInfo: provider("password")}, false, true},
+		"password without":       {userInfo{LastLoginAt: 1, ProviderUserInfo: provider("password")}, false, false},
+		"password, verified":     {userInfo{Email: "a@b.c", EmailVerified: true, ProviderUserInfo: provider("password")}, false, false},
+		"password, phone":        {userInfo{Email: "a@b.c", PhoneNumber: "+1", ProviderUserInfo: provider("password")}, false, false},
+		"password, custom token": {userInfo{Email: "a@b.c", CustomAuth: true, ProviderUserInfo: provider("password")}, false, false},
+		"password and another":   {userInfo{Email: "a@b.c", ProviderUserInfo: append(provider("password"), provider("google.com")...)}, false, false},
+		"another provider":       {userInfo{LastLoginAt: 1, ProviderUserInfo: provider("apple.com")}, false, false},
 	} {
 		if a := accountOf(&tt.user); a.Anonymous() != tt.anonymous || a.Unverified() != tt.unverified {
 			t.Errorf("%s: anonymous %v, unverified %v", name, a.Anonymous(), a.Unverified())
@@ -127,21 +125,21 @@ func TestWhichAccountIsWhich(t *testing.T) {
 // TestLastActive: the latest of the three times, to the millisecond and never earlier than it was.
 func TestLastActive(t *testing.T) {
 	for name, tt := range map[string]struct {
-		user User
+		user userInfo
 		want int64 // 0: it cannot be told
 	}{
-		"created":               {User{CreatedAt: 5}, 5},
-		"signed in":             {User{CreatedAt: 5, LastLoginAt: 7}, 7},
-		"signed in, odd":        {User{CreatedAt: 9, LastLoginAt: 7}, 9},
-		"refreshed":             {User{CreatedAt: 5, LastLoginAt: 7, LastRefreshAt: "1970-01-01T00:00:01.234Z"}, 1234},
-		"refreshed, finer":      {User{CreatedAt: 5, LastRefreshAt: "1970-01-01T00:00:01.234000001Z"}, 1235},
-		"refreshed before":      {User{CreatedAt: 5000, LastLoginAt: 7000, LastRefreshAt: "1970-01-01T00:00:01Z"}, 7000},
-		"no creation":           {User{LastLoginAt: 7}, 0},
-		"negative creation":     {User{CreatedAt: -5, LastLoginAt: 7}, 0},
-		"negative sign-in":      {User{CreatedAt: 5, LastLoginAt: -7}, 0},
-		"unreadable refresh":    {User{CreatedAt: 5, LastLoginAt: 7, LastRefreshAt: "yesterday"}, 0},
-		"nothing":               {User{}, 0},
-		"refreshed, other zone": {User{CreatedAt: 5, LastRefreshAt: "1970-01-01T01:00:01+01:00"}, 1000},
+		"created":               {userInfo{CreatedAt: 5}, 5},
+		"signed in":             {userInfo{CreatedAt: 5, LastLoginAt: 7}, 7},
+		"signed in, odd":        {userInfo{CreatedAt: 9, LastLoginAt: 7}, 9},
+		"refreshed":             {userInfo{CreatedAt: 5, LastLoginAt: 7, LastRefreshAt: "1970-01-01T00:00:01.234Z"}, 1234},
+		"refreshed, finer":      {userInfo{CreatedAt: 5, LastRefreshAt: "1970-01-01T00:00:01.234000001Z"}, 1235},
+		"refreshed before":      {userInfo{CreatedAt: 5000, LastLoginAt: 7000, LastRefreshAt: "1970-01-01T00:00:01Z"}, 7000},
+		"no creation":           {userInfo{LastLoginAt: 7}, 0},
+		"negative creation":     {userInfo{CreatedAt: -5, LastLoginAt: 7}, 0},
+		"negative sign-in":      {userInfo{CreatedAt: 5, LastLoginAt: -7}, 0},
+		"unreadable refresh":    {userInfo{CreatedAt: 5, LastLoginAt: 7, LastRefreshAt: "yesterday"}, 0},
+		"nothing":               {userInfo{}, 0},
+		"refreshed, other zone": {userInfo{CreatedAt: 5, LastRefreshAt: "1970-01-01T01:00:01+01:00"}, 1000},
 	} {
 		at, ok := accountOf(&tt.user).LastActive()
 		if ok != (tt.want != 0) || ok && !at.Equal(time.UnixMilli(tt.want)) {
@@ -233,16 +231,14 @@ func TestPages(t *testing.T) {
 
 // TestListingsThatCannotGoOn end with an error, and not never.
 func TestListingsThatCannotGoOn(t *testing.T) {
-	for name, list := range map[string]func(token string) (*Listed, error){
-		"the same page again": func(string) (*Listed, error) { return &Listed{NextPageToken: "same"}, nil },
-		"an error":            func(string) (*Listed, error) { return nil, errors.New("denied") },
-		"an odd answer to no token": func(string) (*Listed, error) {
-			return nil, &googleapi.Error{Code: http.StatusBadRequest, Message: "INVALID_PROJECT_ID"}
+	for name, answer := range map[string]http.HandlerFunc{
+		"the same page again": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"nextPageToken":"same"}`) },
+		"an odd answer to no token": func(w http.ResponseWriter, _ *http.Request) {
+			refuse(w, http.StatusBadRequest, "INVALID_PROJECT_ID")
 		},
 	} {
-		f := &fake{list: list}
 		var last error
-		for _, last = range newClient(f).Writer().Pages(t.Context(), "") {
+		for _, last = range google(t, answer, new(int)).Writer().Pages(t.Context(), "") {
 		}
 		if last == nil || errors.Is(last, ErrToken) {
 			t.Errorf("%s: %v", name, last)
@@ -287,15 +283,21 @@ func TestReadsAreMadeAgain(t *testing.T) {
 }
 
 func TestReadOnly(t *testing.T) {
-	f := &fake{}
-	if result, err := ReadOnly(f).DeleteUsers(context.Background(), []string{"u1"}); result != nil || err == nil {
-		t.Errorf("a deletion: %v, %v", result, err)
+	p := backendstest.Start(t)
+	p.Import(t, new(auth.UserToImport).UID("u1"))
+	c, err := Open(t.Context(), p.ID, false, ReadOnly(nil))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if result, err := ReadOnly(f).ImportUsers(context.Background(), &Upload{}); result != nil || err == nil {
-		t.Errorf("an import: %v, %v", result, err)
+	c.Unpace()
+	if failed := c.Writer().Delete(t.Context(), []string{"u1"}); failed[0] == nil {
+		t.Error("a deletion was sent")
 	}
-	if len(f.calls) != 0 {
-		t.Errorf("calls %v", f.calls)
+	if _, err := c.Importer().Import(t.Context(), []Account{{UID: "u2"}}); err == nil {
+		t.Error("an import was sent")
+	}
+	if there := listed(t, c.Writer().Reader, ""); len(there) != 1 {
+		t.Errorf("%+v", there)
 	}
 }
 

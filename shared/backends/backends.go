@@ -20,7 +20,7 @@ import (
 type Hooks struct {
 	Dial      []grpc.DialOption                         // for the Firestore connections
 	Transport func(http.RoundTripper) http.RoundTripper // around Storage's
-	Accounts  func(accounts.API) accounts.API           // around Authentication's
+	Accounts  accounts.Around                           // around calls of Authentication
 	Pace      documents.Pace                            // of writes to Firestore; calls of Authentication have none then
 }
 

@@ -54,9 +54,6 @@ type Plan interface {
 	ProposeItems(ctx context.Context, rule AnyRule, due []Proposal) error
 	// ProposeObject proposes to delete an object. kind is what the report calls that.
 	ProposeObject(ctx context.Context, kind, reason string, object DeleteObject) error
-	// First returns the first n documents of a query that are not kept because the job's record lists them or what is below them,
-	// and the kept ones among them. Without this, those would keep a job that takes a few at a time from everything after them.
-	First(ctx context.Context, q documents.Query, n int) ([]documents.Document, error)
 	// Planned returns how many actions have been proposed, besides what interrupted runs have left to do.
 	Planned() int
 
@@ -78,8 +75,9 @@ type Plan interface {
 	// Fail says that an item, or a part of the job, could not be planned. The rest continues; the run ends as failed.
 	Fail(ctx context.Context, target, action string, err error)
 
-	// Section begins a section of the plan. What comes before it is judged now.
-	Section(ctx context.Context, s Section) error
+	// Section plans a section, and judges that. An error that plan returns ends the job's planning, unless it says that too much
+	// is proposed.
+	Section(ctx context.Context, s Section, plan func() error) error
 	// Count adds to what the section being planned has looked at, for the safety limits.
 	Count(c Count)
 }
@@ -87,7 +85,6 @@ type Plan interface {
 // Count is what a pass looked at or counted of one collection, for the safety limits. Those of the same pass and collection add
 // up.
 type Count struct {
-	Pass       string // the engine fills it in
 	Collection string // or other words, in the plural, for what was looked at
 
 	Looked  int // items that were looked at or counted
@@ -190,10 +187,9 @@ type Proposal struct {
 }
 
 // Section is a pass: a part of a plan that the safety limits judge by itself. One that trips a limit does nothing, and the others
-// are done. A job that begins none is judged as a whole. Whatever proposes something in it may return a [*LimitError]: it has
-// too many actions, and there is no point in reading on in it.
+// are done. A job without sections is judged as a whole.
 type Section struct {
-	Name string // as messages call it
+	Name string // as messages call it; empty: it is all that the job plans
 	Next string // the checkpoint at which what comes after it begins
 }
 

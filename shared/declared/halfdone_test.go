@@ -49,8 +49,8 @@ func TestLeftHalfDone(t *testing.T) {
 		data fields
 		why  string
 	}{
-		"changed": {fields{"updatedAt": now}, "changed since it was judged"},
-		"no time": {fields{"updatedAt": "soon"}, "changed since it was judged, updatedAt is not a timestamp"},
+		"changed": {fields{"updatedAt": now}, "it changed since it was judged"},
+		"no time": {fields{"updatedAt": "soon"}, "it changed since it was judged, updatedAt is not a timestamp"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, drafts(fields{"with": array{fields{"subcollection": "notes"}}}))
@@ -112,7 +112,7 @@ func TestLeftHalfDoneBehindAnAccount(t *testing.T) {
 			if left := len(f.IDs(t, "orders")); left == 0 || left == 1000 {
 				t.Errorf("%d orders are left", left)
 			}
-			wantHalfDone(t, f, got, "users/u", "changed since it was judged")
+			wantHalfDone(t, f, got, "users/u", "it changed since it was judged")
 		})
 	}
 }

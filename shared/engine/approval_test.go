@@ -263,21 +263,3 @@ func TestAnApprovedPlanOfAccounts(t *testing.T) {
 	enginetest.Want(t, "left", []string{"new", "used", "used-meanwhile"}, f.Accounts(t))
 	enginetest.Want(t, "actions", map[string]report.Counts{"delete account": {Planned: 3, Done: 1, Changed: 2}}, rep.Actions)
 }
-
-// TestAnApprovedPlanOfSeveralCommits: what goes along has no version, so that nothing of it leaves an item half done.
-func TestAnApprovedPlanOfSeveralCommits(t *testing.T) {
-	t.Parallel()
-	f := ruleFunction(t, ruleJob("crates", crates, boxes))
-	setCrate(t, f, "c1", 12)
-	setCrate(t, f, "c2", 1)
-	f.SetMany(t, 450, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("things/t%03d", i), map[string]any{"box": "c1-11"}
-	})
-	a := approvalOf(t, f)
-	delete(a.Items["delete crate"], "crates/c2")
-	f.Set(t, "boxes/new", map[string]any{"state": "old", "crate": "c1"})
-	f.Set(t, "things/new", map[string]any{"box": "c1-11"})
-	enginetest.WantReport(t, runBy(t, f, a), report.Completed, enginetest.Done("delete crate", 1))
-	enginetest.Want(t, "crates", []string{"c2"}, f.IDs(t, "crates"))
-	enginetest.Want(t, "boxes and things left", 1, len(f.IDs(t, "boxes"))+len(f.IDs(t, "things")))
-}

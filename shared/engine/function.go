@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -239,7 +241,7 @@ func (r *run) openWriters() {
 	}
 	if c.Accounts != nil {
 		a.Accounts = c.Accounts.Writer()
-		a.Accounts.Written, a.Accounts.InTime = r.DeletedAccounts, r.inTime
+		a.Accounts.InTime = r.inTime
 		r.decider.People = a.Accounts.Reader
 	}
 	if r.hooks.writers != nil {
@@ -295,8 +297,10 @@ func (f *Function) Close() {
 func respond(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	e := json.NewEncoder(w)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false) // people read this in a terminal
+	_ = e.Encode(body)     // a report can always be encoded
 	// An error here means that the caller is gone; what the run did is in the log and in cleanupRuns.
-	_ = e.Encode(body)
+	_, _ = w.Write(harmless.JSON(text.Bytes()))
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"testing"
 
@@ -26,9 +28,11 @@ func TestIDsThatUsersWrote(t *testing.T) {
 	}})
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Aborted, map[string]report.Counts{})
+	answer := httptest.NewRecorder()
+	f.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody))
 	enginetest.Want(t, "target", odd, got.Failures[len(got.Failures)-1].Target)
 	harmful := regexp.MustCompile("[\x1b\u202e\u200b]")
-	texts := append([]string{got.Problem()}, got.Warnings...)
+	texts := append([]string{got.Problem(), answer.Body.String()}, got.Warnings...)
 	for _, failure := range got.Failures {
 		texts = append(texts, failure.Error)
 	}

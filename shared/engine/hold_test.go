@@ -1,7 +1,7 @@
 package engine_test
 
 import (
-	"fmt"
+	"errors"
 	"net/http"
 	"sync"
 	"testing"
@@ -101,54 +101,20 @@ func TestHeldWorker(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, paintRed), report.Completed, enginetest.Done("paint thing", 1))
 }
 
-// TestHeldWhileItRuns: the run goes on, without what is put on the list meanwhile, and the hold outlasts its end. The next one
-// does nothing.
-func TestHeldWhileItRuns(t *testing.T) {
-	s := newStoppable(t, ruleFunction(t, ruleJob("things", filed)))
-	const items, underWay = 20, 16
-	for i := range items {
-		s.Set(t, fmt.Sprintf("things/t%02d", i), map[string]any{"left": 1})
-	}
-	p := s.Restorer(t, nil)
-	var begun sync.WaitGroup
-	begun.Add(underWay)
-	var once sync.Once
-	s.Hooks.Transport = enginetest.OnStorage(func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
-		if s.ahead.Load() == 0 {
-			begun.Done()
-			begun.Wait()
-			once.Do(func() {
-				if err := p.Hold(t.Context(), "testJob", "ann", "the rule is wrong"); err != nil {
-					t.Error(err)
-				}
-				if err := p.Keep(t.Context(), "ann", "it is mine", "things/"+left(t, s.Function)[0]); err != nil {
-					t.Error(err)
-				}
-				s.ahead.Add(5)
-			})
-		}
-		return send()
-	})
-	got := s.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete things": {Planned: items, Done: items - 1}})
-	enginetest.Want(t, "kept", map[string]int{jobstate.KeptListed: 1}, got.Kept)
-	enginetest.Want(t, "left", 1, len(left(t, s.Function)))
-	record := stateOf(t, s.Function)
-	if record.Held == nil || len(record.Keep) != 1 || record.Last == nil || record.Last.RunID != got.RunID {
-		t.Errorf("the record says %+v", record)
-	}
-	s.ahead.Add(int64(time.Hour / time.Second))
-	enginetest.Want(t, "the next run", report.Skipped, s.Run(t, "").Status)
-}
-
-// TestListedWhileItRuns: an object or an account that is planned by itself, and put on the list before its turn, is kept.
+// TestListedWhileItRuns: what is planned, and put on the list before its turn, is kept. A job that is held meanwhile goes on, and the hold
+// outlasts its end: the next run does nothing.
 func TestListedWhileItRuns(t *testing.T) {
-	for kind, job := range map[string]cleanup.Job{"delete file": filesJob(), "delete account": accountsJob(boxes)} {
+	for kind, job := range map[string]cleanup.Job{
+		"delete file": filesJob(), "delete account": accountsJob(boxes), "delete thing": thingsJob(10),
+	} {
 		s := newStoppable(t, ruleFunction(t, job))
 		s.SignUp(t, "u")
 		s.Put(t, "files/a", nil, []byte("x"))
+		s.Set(t, "things/t", map[string]any{"n": 1})
 		s.Hooks.BeforeApply = func() {
-			if err := s.Restorer(t, nil).Keep(t.Context(), "ann", "it is mine", "gs://"+s.Bucket+"/files/a", "account u"); err != nil {
+			p := s.Restorer(t, nil)
+			err := p.Keep(t.Context(), "ann", "it is mine", "gs://"+s.Bucket+"/files/a", "account u", "things/t")
+			if err = errors.Join(err, p.Hold(t.Context(), "testJob", "ann", "the rule is wrong")); err != nil {
 				t.Error(err)
 			}
 			s.ahead.Add(5)
@@ -156,6 +122,12 @@ func TestListedWhileItRuns(t *testing.T) {
 		got := s.Run(t, "")
 		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{kind: {Planned: 1}})
 		enginetest.Want(t, "kept", map[string]int{jobstate.KeptListed: 1}, got.Kept)
-		enginetest.Want(t, "left", []int{1, 1}, []int{len(s.Objects(t)), len(s.Accounts(t))})
+		enginetest.Want(t, "left", []int{1, 1, 1}, []int{len(s.Objects(t)), len(s.Accounts(t)), len(left(t, s.Function))})
+		record := stateOf(t, s.Function)
+		if record.Held == nil || len(record.Keep) != 3 || record.Last == nil || record.Last.RunID != got.RunID {
+			t.Errorf("the record says %+v", record)
+		}
+		s.ahead.Add(int64(time.Hour / time.Second))
+		enginetest.Want(t, "the next run", report.Skipped, s.Run(t, "").Status)
 	}
 }

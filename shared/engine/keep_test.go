@@ -107,6 +107,30 @@ func TestWhatLeadsToSomethingListedIsKept(t *testing.T) {
 	}
 }
 
+// TestWhatChangesSomethingListedIsKept: an item stays if its change writes to a listed document, but not if it writes to one above.
+func TestWhatChangesSomethingListedIsKept(t *testing.T) {
+	t.Parallel()
+	leaf := cleanup.Rule[cleanup.Subject]{
+		Name: "leaf", Load: cleanup.Itself, Judge: whileThere,
+		Reach: cleanup.Reach{Items: "leaves", Deletes: []string{"leaves"}, Writes: []string{"trees"}},
+		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+			c := cleanup.Delete(s.Document)
+			tree := documents.Ref{Collection: "trees", ID: "t"}
+			c.Writes = append(c.Writes, documents.Write{Op: documents.Update, Ref: tree, Data: map[string]any{"fell": s.ID()}})
+			return c
+		},
+	}
+	for listed, left := range map[string]int{"trees/t": 1, "trees/t/nests/n": 0} {
+		f := ruleFunction(t, ruleJob("leaves", leaf))
+		f.Set(t, "leaves/l", map[string]any{"n": 1})
+		f.Set(t, "trees/t", map[string]any{"n": 1})
+		f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(listed))
+		got := f.Run(t, "")
+		enginetest.Want(t, listed+": kept", left, got.Kept[jobstate.KeptWithListed])
+		enginetest.Want(t, listed+": left", left, len(f.IDs(t, "leaves")))
+	}
+}
+
 // TestWhatLaterCommitsMeet: a listed box, or a thing or file of it, keeps the crate. What earlier commits did is said.
 func TestWhatLaterCommitsMeet(t *testing.T) {
 	t.Parallel()

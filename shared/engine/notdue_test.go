@@ -55,6 +55,7 @@ func TestNotDue(t *testing.T) {
 		"early ones, too":  {cleanup.NotDue{All: among, Due: due}, all, 9, map[string]int{"not due": 6, "no usable age": 3}, undated, 4 + 1 + 1 + 9},
 		"early ones apart": {cleanup.NotDue{All: among, Due: since}, all, 10, map[string]int{"not due": 6, "no usable age": 4}, append(undated, "reports/early"), 4 + 1 + 1 + 9},
 		"of some":          {cleanup.NotDue{All: ofReviewed, Due: due}, all, 5, map[string]int{"not due": 2, "no usable age": 3}, undated, 3 + 1 + 1 + 9},
+		"null says never":  {cleanup.NotDue{All: among, Due: due, Null: "never"}, all, 9, map[string]int{"not due": 6, "no usable age": 2, "never": 1}, undated[1:], 5 + 1 + 1 + 9},
 		"may be unset":     {cleanup.NotDue{All: among, Due: due, Unset: true}, all, 9, map[string]int{"not due": 6, "no usable age": 3}, undated[1:2], 4 + 1 + 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +94,12 @@ func countsOf(t *testing.T, counts ...cleanup.NotDue) *enginetest.Function {
 	t.Helper()
 	return newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		for _, c := range counts {
-			c.Judge = func(documents.Document) cleanup.Decision { return cleanup.Invalid("undated") }
+			c.Judge = func(d documents.Document) cleanup.Decision {
+				if at, there := d.Data["createdAt"]; c.Null != "" && there && at == nil {
+					return cleanup.Keep(c.Null)
+				}
+				return cleanup.Invalid("undated")
+			}
 			p.CountNotDue(ctx, c)
 		}
 		return nil
@@ -120,41 +126,6 @@ func namedIn(t *testing.T, f *enginetest.Function, collection string) (named map
 		}
 	}
 	return named, said
-}
-
-// TestTheJobSaysWhatCannotBeJudged: null is in order here, and not named.
-func TestTheJobSaysWhatCannotBeJudged(t *testing.T) {
-	t.Parallel()
-	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		c := dated("things")
-		c.Null = "endless"
-		c.Judge = func(d documents.Document) cleanup.Decision {
-			if at, there := d.Data["at"]; there && at == nil {
-				return cleanup.Keep("endless")
-			}
-			return cleanup.Invalid("undated")
-		}
-		c.Then = func(all, found int, ok bool) {
-			enginetest.Want(t, "of all, the query finds", [3]any{10, 2, true}, [3]any{all, found, ok})
-			p.Keep(ctx, "things", cleanup.Keep("later"), found-1)
-		}
-		p.CountNotDue(ctx, c)
-		return nil
-	}})
-	for id, at := range map[string]any{"due1": start.AddDate(-1, 0, 0), "due2": start.AddDate(-2, 0, 0), "young": start, "null": nil,
-		"number": 1.5, "text": "2020", "bytes": []byte("2020"), "list": []any{start}, "map": map[string]any{"at": start}} {
-		f.Set(t, "things/"+id, map[string]any{"at": at})
-	}
-	f.Set(t, "things/undated", map[string]any{"n": 1})
-	got := f.Run(t, "")
-	enginetest.Want(t, "kept", map[string]int{"not due": 1, "no usable age": 6, "endless": 1, "later": 1}, got.Kept)
-	enginetest.Want(t, "not counted", []string(nil), got.NotCounted)
-	named, _ := namedIn(t, f, "things")
-	odd := map[string]bool{}
-	for _, id := range []string{"number", "text", "bytes", "list", "map", "undated"} {
-		odd["things/"+id] = true
-	}
-	enginetest.Want(t, "named", odd, named)
 }
 
 // TestAgesOfOtherForms: what lies outside of the numbers or texts that a query asks for has no usable age.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -53,7 +54,7 @@ func (f *Function) Plan(ctx context.Context, o Options) (*report.Report, error) 
 	})
 	reading.Timeout, reading.StopAfter = planTime, 0
 	reading.Hooks.Dial = slices.Concat(documents.ReadOnly(), f.Hooks.Dial)
-	reading.Hooks.Transport, reading.Hooks.Accounts = after(f.Hooks.Transport, objects.ReadOnly), after(f.Hooks.Accounts, accounts.ReadOnly)
+	reading.Hooks.Transport, reading.Hooks.Accounts = after(f.Hooks.Transport, objects.ReadOnly), accounts.ReadOnly(f.Hooks.Accounts)
 	cfg, c, err := reading.begin(ctx, o, config.Previewing(config.For(f.Job.Name, f.Getenv)))
 	if err != nil {
 		return nil, err
@@ -75,8 +76,8 @@ func (f *Function) Plan(ctx context.Context, o Options) (*report.Report, error) 
 }
 
 // after returns a hook that wraps what another one, which may be nil, returns.
-func after[T any](hook, wrap func(T) T) func(T) T {
-	return func(base T) T {
+func after(hook, wrap func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
+	return func(base http.RoundTripper) http.RoundTripper {
 		if hook != nil {
 			base = hook(base)
 		}

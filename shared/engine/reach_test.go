@@ -14,7 +14,6 @@ import (
 	"firebase.google.com/go/v4/auth"
 	"pgregory.net/rapid"
 
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -183,6 +182,27 @@ func TestWhatWasLeftCountsAndShows(t *testing.T) {
 	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 }
 
+// TestATrippedJobKeepsItsPlace: what interrupted runs left is a pass by itself, and is done; the next run begins where this one did.
+func TestATrippedJobKeepsItsPlace(t *testing.T) {
+	f := reachFunction(t)
+	for _, id := range []string{"p1", "p2", "p3"} {
+		f.Set(t, "people/"+id, map[string]any{"leaves": true})
+	}
+	f.Put(t, "files/a", nil, []byte("x"))
+	behind, err := documents.Query{Collection: "people"}.After(documents.Document{Path: "people/p1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Set(t, "cleanupJobs/testJob", map[string]any{"checkpoint": string(behind)})
+	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"))
+	f.Env["MAX_ACTIONS"] = "1"
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Aborted, map[string]report.Counts{
+		"finish interrupted action": {Planned: 1, Done: 1}, "delete person": {Planned: 2}})
+	enginetest.Want(t, "objects and people", []int{0, 3}, []int{len(f.Objects(t)), len(f.IDs(t, "people"))})
+	enginetest.Want(t, "checkpoint", string(behind), enginetest.Checkpoint(job(t, f)))
+}
+
 // TestRestoredBetweenLookAndDeletion: a document that comes back while an entry is being done keeps the files and the account that it
 // led to.
 func TestRestoredBetweenLookAndDeletion(t *testing.T) {
@@ -200,6 +220,21 @@ func TestRestoredBetweenLookAndDeletion(t *testing.T) {
 	enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
 	enginetest.Want(t, "accounts", []string{"p1"}, f.Accounts(t))
 	wantLeft(t, f, got.RunID)
+}
+
+// TestWhatIsRestoredEnds: files whose document is back are kept, and no run comes back to them, however many they are.
+func TestWhatIsRestoredEnds(t *testing.T) {
+	f := reachFunction(t)
+	f.Env["MAX_ACTIONS"] = "2"
+	f.Set(t, "crates/back", map[string]any{"state": "used"})
+	for _, name := range []string{"crates/back/0", "crates/back/1", "crates/back/2"} {
+		f.Put(t, name, nil, []byte("x"))
+	}
+	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/back", true, "", "crates/back/"))
+	got := f.Run(t, "")
+	enginetest.Want(t, "kept", map[string]int{"a file whose document was restored since": 1}, got.Kept)
+	enginetest.Want(t, "objects", 3, len(f.Objects(t)))
+	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 }
 
 // wantLeft checks that an undo leaves deleted what the owner of account p1 and files/a deletes after a run that kept them.
@@ -230,7 +265,7 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 		want    report.Status
 	}{
 		"an account whose document is asked for": {leaving, enginetest.AccountOf("person", "people/p1"),
-			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "BatchGetDocuments") }, report.Failed},
+			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
 		"a file whose document is asked for": {leaving, file,
 			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
 		"a file when time is up": {leaving, file, func(f *enginetest.Function, saved, late *atomic.Bool) {
@@ -248,7 +283,7 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 			})
 		}, report.Failed},
 		"an account that is refused": {each, nil, func(f *enginetest.Function, _, _ *atomic.Bool) {
-			f.Hooks.Accounts = func(base accounts.API) accounts.API { return keeping{base} }
+			f.FailDelete(t, "p1", "NOT_DISABLED : Disable the account before batch deletion.")
 		}, report.Failed},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -267,6 +302,9 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 			enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
 			saved.Store(false)
 			late.Store(false)
+			if f.EmbeddedAuth() {
+				f.FailDelete(t, "p1", "") // refuses nothing any more
+			}
 			wantLeft(t, f, got.RunID)
 		})
 	}
@@ -280,14 +318,6 @@ func denySaved(f *enginetest.Function, saved *atomic.Bool, method string) {
 		}
 		return nil
 	})
-}
-
-// keeping is an Authentication that deletes no account.
-type keeping struct{ accounts.API }
-
-// DeleteUsers implements [accounts.API].
-func (keeping) DeleteUsers(context.Context, []string) (refused map[int]string, err error) {
-	return map[int]string{0: "NOT_DISABLED : Disable the account before batch deletion."}, nil
 }
 
 // TestAccountMadeAgain: a Todo deletes no account that was made after it, and an undo knows nothing of it. Clocks may differ by some

@@ -129,42 +129,6 @@ func TestAFailureOfWhatGoesFirst(t *testing.T) {
 	enginetest.Want(t, "objects left", 0, len(f.Objects(t)))
 }
 
-// TestCheckpointAfterEach: each document that was considered may have a checkpoint of its own, from which the next run goes on.
-func TestCheckpointAfterEach(t *testing.T) {
-	job := boxJob()
-	job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
-		for page, err := range p.Documents.Pages(ctx, documents.Query{Collection: "boxes", PageSize: 4}, "") {
-			if err != nil {
-				return err
-			}
-			save := func(d documents.Document, _ cleanup.Decision) error { return p.SaveCheckpoint("behind " + d.Path) }
-			if err := p.ConsiderEach(ctx, boxes, page.Documents, save); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	f := ruleFunction(t, job)
-	for i := range 6 {
-		f.Set(t, fmt.Sprintf("boxes/b%d", i), map[string]any{"state": []string{"used", "old"}[i%2]})
-	}
-	applying, looks := false, 0
-	f.Hooks.BeforeApply = func() { applying = true }
-	f.Clock = func() time.Time {
-		if applying {
-			if looks++; looks > 1 {
-				return start.Add(f.Timeout)
-			}
-		}
-		return start
-	}
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Partial, map[string]report.Counts{"delete box": {Planned: 3}})
-	enginetest.Want(t, "kept", map[string]int{"in use": 3}, got.Kept)
-	checkpoint := enginetest.Checkpoint(f.Documents(t, "cleanupJobs")["testJob"])
-	enginetest.Want(t, "checkpoint", "behind boxes/b0", checkpoint)
-}
-
 // handed are things that are handed to a worker before that is counted.
 var handed = cleanup.Rule[cleanup.Subject]{
 	Name: "handed", Load: cleanup.Itself,

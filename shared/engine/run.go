@@ -6,9 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -87,10 +85,9 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 			before = nil
 		}
 		r.TellWarnings(ctx, before)
-		if err == nil {
-			err = p.Check(ctx)
-		}
-		if r.holds(ctx, p, err) {
+		if r.Report.Stop(p.Tripped); err != nil {
+			r.Fail(ctx, r.job.Name, "plan", err)
+		} else {
 			r.apply(ctx, p)
 		}
 	}
@@ -106,23 +103,6 @@ func (r *run) logBegin(ctx context.Context) {
 		r.Logger.WarnContext(ctx, fmt.Sprintf("%s runs for %s, %.1f days ago: it judges by that time, so less may be due than now; "+
 			"what it promises people counts from now", r.job.Name, r.Report.Now.Format(time.RFC3339), late.Hours()/24))
 	}
-}
-
-// holds reports whether there is a plan that was made whole and trips no limit as a whole. It says in the report why not, and which
-// safety limits tripped.
-func (r *run) holds(ctx context.Context, p *plan.Planner, err error) bool {
-	tripped := p.Tripped
-	var limit *cleanup.LimitError
-	if errors.As(err, &limit) && !slices.Contains(tripped, limit) {
-		tripped = append(tripped, limit)
-	}
-	if len(tripped) > 0 {
-		r.Report.Stop(tripped)
-	}
-	if err != nil && limit == nil {
-		r.Fail(ctx, r.job.Name, "plan", err)
-	}
-	return err == nil
 }
 
 // apply applies the plan, unless this is a preview, and sets where the next run begins.

@@ -21,34 +21,39 @@ func inSections(first int) cleanup.Job {
 			if s.Name == "odd" && p.Checkpoint == "even" {
 				continue
 			}
-			if err := p.Section(ctx, s); err != nil {
-				return err
-			}
 			from, to := 0, first
 			if i == 1 {
 				from, to = first, first+2
 			}
-			for n := from; n < to; n++ {
-				if s.Name == "odd" {
-					p.Count(cleanup.Count{Collection: "owners", Looked: 10, Due: 10})
-				}
-				d, found, err := p.Documents.Get(ctx, fmt.Sprintf("things/t%03d", n))
-				if err != nil {
-					return err
-				}
-				if !found {
-					continue
-				}
-				if err := p.Consider(ctx, things, []documents.Document{d}); err != nil {
-					return err
-				}
-				if err := p.SaveCheckpoint(fmt.Sprintf("%s t%03d", s.Name, n)); err != nil {
-					return err
-				}
+			if err := p.Section(ctx, s, func() error { return planThings(ctx, p, s.Name, from, to) }); err != nil {
+				return err
 			}
 		}
 		return nil
 	}}
+}
+
+// planThings considers some things in a section.
+func planThings(ctx context.Context, p *cleanup.Planner, section string, from, to int) error {
+	for n := from; n < to; n++ {
+		if section == "odd" {
+			p.Count(cleanup.Count{Collection: "owners", Looked: 10, Due: 10})
+		}
+		d, found, err := p.Documents.Get(ctx, fmt.Sprintf("things/t%03d", n))
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		if err := p.Consider(ctx, things, []documents.Document{d}); err != nil {
+			return err
+		}
+		if err := p.SaveCheckpoint(fmt.Sprintf("%s t%03d", section, n)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func seedSections(t *testing.T, f *enginetest.Function) {
@@ -121,11 +126,10 @@ func TestUnknownShareOfASection(t *testing.T) {
 	t.Parallel()
 	whole := inSections(0)
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		if err := p.Section(ctx, cleanup.Section{Name: "unknown"}); err != nil {
-			return err
-		}
-		p.Count(cleanup.Count{Unknown: errors.New("nobody knows")})
-		if err := p.ConsiderRefs(ctx, things, documents.Ref{Collection: "things", ID: "t004"}); err != nil {
+		if err := p.Section(ctx, cleanup.Section{Name: "unknown"}, func() error {
+			p.Count(cleanup.Count{Unknown: errors.New("nobody knows")})
+			return p.ConsiderRefs(ctx, things, documents.Ref{Collection: "things", ID: "t004"})
+		}); err != nil {
 			return err
 		}
 		return whole.Plan(ctx, p)

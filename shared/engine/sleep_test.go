@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -64,17 +63,15 @@ func TestSleepBeforeAnAccountGoes(t *testing.T) {
 	f := ruleFunction(t, accountsJob(boxes))
 	f.Import(t, (&auth.UserToImport{}).UID("ann"))
 	late, looks := lateClock(f), 0
-	f.Hooks.Accounts = func(base accounts.API) accounts.API {
-		return accounts.Wrap(base, func(method string, _ []string, send func() error) error {
-			switch method {
-			case "DeleteUsers":
-				t.Error("sent")
-			case "GetUsers":
-				looks++
-				late.Store(looks == 2) // the first is what is saved for undo
-			}
-			return send()
-		})
+	f.Hooks.Accounts = func(method string, _ []string, send func() error) error {
+		switch method {
+		case "DeleteUsers":
+			t.Error("sent")
+		case "GetUsers":
+			looks++
+			late.Store(looks == 2) // the first is what is saved for undo
+		}
+		return send()
 	}
 	got := f.Run(t, "")
 	enginetest.Want(t, "accounts", []string{"ann"}, f.Accounts(t))

@@ -276,14 +276,6 @@ func TestRunWhoseRecordWasSpoiled(t *testing.T) {
 	enginetest.Want(t, "lines about another run", 0, len(linesWith(t, f, "lost its lease")))
 }
 
-func TestUnusableCheckpointBeginsAtTheBeginning(t *testing.T) {
-	for _, checkpoint := range []string{"{", `[{"text":"a"},{"text":"b"}]`, `[{"int":3}]`} {
-		f := thingsFunction(t, 10, 2)
-		f.Set(t, "cleanupJobs/testJob", enginetest.From(checkpoint))
-		enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 2))
-	}
-}
-
 func TestOutOfTimeWhilePlanning(t *testing.T) {
 	f := thingsFunction(t, 2, 6)
 	plannedAt := start
@@ -321,49 +313,6 @@ var filed = cleanup.Rule[cleanup.Subject]{
 		}
 		return c
 	},
-}
-
-// TestCheckpointIsThatOfTheFirstUnfinished lets time be up for the third of four items, between its two commits, when the others
-// are done.
-func TestCheckpointIsThatOfTheFirstUnfinished(t *testing.T) {
-	f := ruleFunction(t, cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{filed}, Plan: func(ctx context.Context, p *cleanup.Planner) error {
-		for _, id := range []string{"a", "b", "c", "d"} {
-			if id <= p.Checkpoint {
-				continue
-			}
-			if err := p.ConsiderRefs(ctx, filed, documents.Ref{Collection: "things", ID: id}); err != nil {
-				return err
-			}
-			if err := p.SaveCheckpoint(id); err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
-	for id, left := range map[string]int{"a": 1, "b": 1, "c": 2, "d": 1} {
-		f.Set(t, "things/"+id, map[string]any{"left": left})
-	}
-	late := lateClock(f)
-	var once sync.Once
-	var others sync.WaitGroup
-	others.Add(3)
-	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
-		if strings.HasSuffix(r.URL.Path, "c") {
-			once.Do(func() {
-				others.Wait()
-				late.Store(true)
-			})
-		} else {
-			defer others.Done()
-		}
-		return send()
-	})
-	got := f.Run(t, "")
-	enginetest.Want(t, "status", report.Partial, got.Status)
-	enginetest.Want(t, "delete things", report.Counts{Planned: 4, Done: 3, Begun: 1}, got.Actions["delete things"])
-	enginetest.Want(t, "checkpoint", "b", enginetest.Checkpoint(job(t, f)))
-	late.Store(false)
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete things", 1))
 }
 
 // TestCanceledRequestEndsAsPartial: it is not said not to keep up, though its time of its own is over.

@@ -97,20 +97,12 @@ func TestWorkerTwiceAtOnce(t *testing.T) {
 
 func TestWorkerRefusesWrongTasks(t *testing.T) {
 	f := newFunction(t, touchJob(touched))
-	for body, say := range map[string]string{
-		``:                            "not a JSON object",
+	for body, say := range map[string]string{ // FuzzTask proves which are refused
 		`[]`:                          "not a JSON object",
-		`{}`:                          `field \"thing\" is missing or empty`,
-		`{"thing":"t1"}`:              `field \"color\" is missing or empty`,
 		`{"thing":"t1","color":""}`:   `field \"color\" is missing or empty`,
-		`{"thing":1,"color":"red"}`:   `field \"thing\" must be a string`,
 		`{"thing":"t1","color":null}`: `field \"color\" must be a string`,
 		`{"thing":"t1","color":"red","dryRun":1}`: `unknown field \"dryRun\"`,
-		`{"thing":"t1","Color":"red"}`:            `unknown field \"Color\"`,
-		`{"thing":"t1","thing":"t2"}`:             "given twice",
-		`{"thing":"t1","color":"red"} {}`:         "unexpected data",
 		`{"thing":"a/b","color":"red"}`:           `thing \"a/b\" cannot be a document's id`,
-		`{"thing":"..","color":"red"}`:            `thing \"..\" cannot be a document's id`,
 		`{"thing":"t1","color":"octarine"}`:       "no such color",
 	} {
 		w := f.Post(t, body)

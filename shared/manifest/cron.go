@@ -18,7 +18,7 @@ var (
 var cronFields = []struct {
 	name        string
 	least, most int
-}{{"minute", 0, 59}, {"hour", 0, 23}, {"day of the month", 1, 31}, {"month", 1, 12}, {"day of the week", 0, 7}}
+}{{"minute", 0, 59}, {"hour", 0, 23}, {"day of the month", 1, 31}, {"month", 1, 12}, {"day of the week", 0, 6}}
 
 // cronProblem returns what is wrong with a schedule, "" if nothing.
 func cronProblem(schedule string) string {
@@ -67,9 +67,9 @@ func (e Entry) When() string {
 }
 
 var (
-	weekdays = []string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
+	weekdays = []string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"}
 
-	oneTime    = regexp.MustCompile(`^([0-9]{1,2}) ([0-9]{1,2}) (\*|[0-9]{1,2}) \* (\*|[0-7]|[0-7]-[0-7])$`)
+	oneTime    = regexp.MustCompile(`^([0-9]{1,2}) ([0-9]{1,2}) (\*|[0-9]{1,2}) \* (\*|[0-6]|[0-6]-[0-6])$`)
 	someTime   = regexp.MustCompile(`^0~59 (?:([0-9]{1,2})~)?([0-9]{1,2}) \* \* \*$`)
 	eachMinute = regexp.MustCompile(`^\*/([2-9]|[1-5][0-9]) \* \* \* \*$`)
 	eachHour   = regexp.MustCompile(`^([0-9]{1,2}) \* \* \* \*$`)

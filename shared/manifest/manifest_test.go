@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 		{"minute", `"schedule": "0 0 * * *"`, `"schedule": "60 0 * * *"`, `"60" is not a valid minute (0 to 59)`},
 		{"hour", `"schedule": "0 0 * * *"`, `"schedule": "0 24 * * *"`, `"24" is not a valid hour`},
 		{"day", `"schedule": "0 0 * * *"`, `"schedule": "0 0 0 * *"`, `"0" is not a valid day of the month`},
-		{"weekday in a list", `"schedule": "0 0 * * *"`, `"schedule": "0 0 * * 1,8"`, `"8" is not a valid day of the week`},
+		{"weekday in a list", `"schedule": "0 0 * * *"`, `"schedule": "0 0 * * 1,7"`, `"7" is not a valid day of the week`},
 		{"range that is reversed", `"schedule": "0 0 * * *"`, `"schedule": "0~59 5~0 * * *"`, `"5~0" is not a valid hour`},
 		{"random value in a list", `"schedule": "0 0 * * *"`, `"schedule": "1,2~4 0 * * *"`, `"2~4" is not a valid minute`},
 		{"step of nothing", `"schedule": "0 0 * * *"`, `"schedule": "*/0 0 * * *"`, `"*/0" is not a valid minute`},
@@ -138,7 +138,7 @@ func TestNoList(t *testing.T) {
 }
 
 func TestEveryFormOfScheduleIsAccepted(t *testing.T) {
-	for _, schedule := range []string{"59 23 31 * 7", "0-59/15 0,12 1-15 * 0", "0~59 22~23 * * 1-5", "*/59 * * * *",
+	for _, schedule := range []string{"59 23 31 * 6", "0-59/15 0,12 1-15 * 0", "0~59 22~23 * * 1-5", "*/59 * * * *",
 		"1,2,3-5,*/30 * * * *"} {
 		if problem := cronProblem(schedule); problem != "" {
 			t.Error(problem)
@@ -148,7 +148,7 @@ func TestEveryFormOfScheduleIsAccepted(t *testing.T) {
 
 func TestWhen(t *testing.T) {
 	for schedule, want := range map[string]string{
-		"0 3 * * *": "daily 03:00 UTC", "5 13 * * *": "daily 13:05 UTC", "0 3 * * 0": "every Sunday 03:00 UTC", "0 3 * * 7": "every Sunday 03:00 UTC",
+		"0 3 * * *": "daily 03:00 UTC", "5 13 * * *": "daily 13:05 UTC", "0 3 * * 0": "every Sunday 03:00 UTC", "0 3 * * 6": "every Saturday 03:00 UTC",
 		"30 2 * * 1-5": "Monday to Friday 02:30 UTC", "0 3 1 * *": "day 1 of each month 03:00 UTC", "0~59 0~5 * * *": "daily, some time from 00:00 to 05:59 UTC",
 		"0~59 2 * * *": "daily, some time from 02:00 to 02:59 UTC", "*/10 * * * *": "every 10 minutes UTC", "5 * * * *": "hourly at minute 5 UTC",
 		// No words: they would not be true.

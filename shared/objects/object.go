@@ -14,7 +14,6 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // ErrChanged says that an object changed after it was judged, so nothing was done to it.
@@ -52,9 +51,6 @@ type Writer struct {
 	Reader
 	pace   *rate.Limiter
 	InTime func() error // if set, is asked right before a deletion is sent, whose error its own is
-	// Written, if set, is called with every deletion that took effect. With unsure it is called with one that may have taken
-	// effect, because the answer was lost.
-	Written func(ctx context.Context, d Deletion, unsure bool)
 }
 
 // Writer returns the writing side of the bucket, and how fast it deletes.
@@ -75,7 +71,7 @@ func (r Reader) Get(ctx context.Context, name string) (o Object, found bool, err
 	case errors.Is(err, storage.ErrObjectNotExist):
 		return Object{}, false, nil
 	case err != nil:
-		return Object{}, false, harmless.Errorf("read object %s of bucket %s: %w", name, r.c.name, err)
+		return Object{}, false, fmt.Errorf("read object %s of bucket %s: %w", name, r.c.name, err)
 	default:
 		return objectOf(a), true, nil
 	}
@@ -95,15 +91,6 @@ type Deletion struct {
 // listed, and a [HeldError] if it is under a hold or its retention period is not over. Transient failures are sent again,
 // with backoff.
 func (w Writer) Delete(ctx context.Context, d Deletion) error {
-	err := w.delete(ctx, d)
-	lost := err != nil && (storage.ShouldRetry(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
-	if w.Written != nil && (err == nil || lost) {
-		w.Written(ctx, d, lost)
-	}
-	return err
-}
-
-func (w Writer) delete(ctx context.Context, d Deletion) error {
 	object := w.c.bucket.Object(d.Name).
 		If(storage.Conditions{GenerationMatch: d.Generation, MetagenerationMatch: d.Metageneration}).
 		Retryer(storage.WithPolicy(storage.RetryNever)) // for the library looks at no clock after its pauses
@@ -113,7 +100,7 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 	for again := true; again; again = storage.ShouldRetry(err) && attempts < maxAttempts && gax.Sleep(ctx, backoff.Pause()) == nil {
 		if w.InTime != nil {
 			if late := w.InTime(); late != nil {
-				return harmless.Errorf("delete object %s: %w", d.Name, cmp.Or(err, late)) // what was sent may have taken effect
+				return fmt.Errorf("delete object %s: %w", d.Name, cmp.Or(err, late)) // what was sent may have taken effect
 			}
 		}
 		before, err = err, object.Delete(ctx)
@@ -134,7 +121,7 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 		if attempts > 1 { // no documentation says that this is not the answer to a deletion that is sent again
 			switch _, found, look := w.Get(ctx, d.Name); {
 			case look != nil: // it may have taken effect before
-				return harmless.Errorf("delete object %s: %w", d.Name, before)
+				return fmt.Errorf("delete object %s: %w", d.Name, before)
 			case !found:
 				return nil
 			}
@@ -147,8 +134,13 @@ func (w Writer) delete(ctx context.Context, d Deletion) error {
 		}
 		fallthrough
 	default:
-		return harmless.Errorf("delete object %s: %w", d.Name, err)
+		return fmt.Errorf("delete object %s: %w", d.Name, err)
 	}
+}
+
+// Unsure reports whether a deletion that ended with an error may have taken effect, because the answer was lost.
+func Unsure(err error) bool {
+	return storage.ShouldRetry(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // Denied reports whether Cloud Storage refused a request to the caller. An object that may not be deleted stays.

@@ -369,17 +369,16 @@ func TestAsleepBetweenDeletions(t *testing.T) {
 				sent++
 				return answer(r, http.StatusServiceUnavailable, ""), nil
 			})
-		w, began, late, unsure := c.Writer(rate.NewLimiter(rate.Inf, 0)), time.Now(), errors.New("too late"), false
+		w, began, late := c.Writer(rate.NewLimiter(rate.Inf, 0)), time.Now(), errors.New("too late")
 		w.InTime = func() error {
 			if time.Now().After(began) {
 				return late
 			}
 			return nil
 		}
-		w.Written = func(_ context.Context, _ objects.Deletion, lost bool) { unsure = lost }
-		err := w.Delete(t.Context(), objects.Deletion{Name: "a\x1b\u202e", Generation: 1})
-		if err == nil || !strings.HasPrefix(err.Error(), `delete object a\x1b\u202e: `) || errors.Is(err, late) || !unsure {
-			t.Errorf("%v, told as unsure: %t; want the answer of the request that was sent", err, unsure)
+		err := w.Delete(t.Context(), objects.Deletion{Name: "a", Generation: 1})
+		if err == nil || !strings.HasPrefix(err.Error(), "delete object a: ") || errors.Is(err, late) || !objects.Unsure(err) {
+			t.Errorf("%v; want the answer of the request that was sent", err)
 		}
 		if err = w.Delete(t.Context(), objects.Deletion{Name: "a", Generation: 1}); !errors.Is(err, late) || sent != 1 {
 			t.Errorf("%v after %d requests, want %v after one", err, sent, late)
@@ -387,7 +386,8 @@ func TestAsleepBetweenDeletions(t *testing.T) {
 	})
 }
 
-func TestDeletionsAreTold(t *testing.T) {
+// TestUnsure: a deletion whose answer was lost may have taken effect, and no other that failed.
+func TestUnsure(t *testing.T) {
 	p := backendstest.Start(t)
 	if !p.EmbeddedStorage() {
 		t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
@@ -410,20 +410,14 @@ func TestDeletionsAreTold(t *testing.T) {
 	})
 	all := list(ctx, t, c.Reader(), "posts/", "")
 	p.Put(t, "posts/changed", nil, []byte("y"))
-	told := map[string]bool{}
-	w := c.Writer(rate.NewLimiter(rate.Inf, 0))
-	w.Written = func(_ context.Context, d objects.Deletion, unsure bool) {
-		if d.Generation == 0 {
-			t.Errorf("%s is told without its generation", d.Name)
-		}
-		told[d.Name] = unsure
-	}
+	w, unsure := c.Writer(rate.NewLimiter(rate.Inf, 0)), map[string]bool{}
 	for _, name := range []string{"posts/a", "posts/changed", "posts/refused", "posts/lost"} {
 		o := all[slices.IndexFunc(all, func(o objects.Object) bool { return o.Name == name })]
-		// What Delete returns is tested above; here, what it reports to Written.
-		_ = w.Delete(ctx, deletion(o))
+		if err := w.Delete(ctx, deletion(o)); err != nil {
+			unsure[name] = objects.Unsure(err)
+		}
 	}
-	same(t, "told, and whether unsure", map[string]bool{"posts/a": false, "posts/lost": true}, told)
+	same(t, "failed, and whether unsure", map[string]bool{"posts/changed": false, "posts/refused": false, "posts/lost": true}, unsure)
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -9,7 +9,6 @@ package orphans
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -56,15 +55,10 @@ func Plan(passes ...Pass) func(ctx context.Context, p *cleanup.Planner) error {
 			if !wanted(p, passes[i]) {
 				continue
 			}
-			if name := passes[i].name(); name != "" {
-				if err := p.Section(ctx, cleanup.Section{Name: name, Next: place{Pass: i + 1}.text()}); err != nil {
-					return err
-				}
-			}
-			var limit *cleanup.LimitError
-			if err := passes[i].plan(ctx, p, in); err != nil && (!errors.As(err, &limit) || limit.Pass == "") {
+			of := cleanup.Section{Name: passes[i].name(), Next: place{Pass: i + 1}.text()}
+			if err := p.Section(ctx, of, func() error { return passes[i].plan(ctx, p, in) }); err != nil {
 				return err
-			} // a pass that trips a limit stops none of the others
+			}
 		}
 		return nil
 	}

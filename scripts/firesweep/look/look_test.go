@@ -3,7 +3,6 @@ package look
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"testing"
 	"time"
 
@@ -23,7 +22,7 @@ func looked(t *testing.T, p *backendstest.Project, reads int, change ...func(*Pr
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() }) // everything has been read
-	of := Project{DB: c.Reader(), Firestore: c.Firestore(), Reads: reads, Now: time.Now()}
+	of := Project{DB: c.Reader(), Reads: reads, Now: time.Now()}
 	for _, one := range change {
 		one(&of)
 	}
@@ -66,9 +65,8 @@ func TestNothingIsKnownOfAccounts(t *testing.T) {
 		}
 		p.Set(t, fmt.Sprintf("users/u%d/notes/1", n), map[string]any{"n": n})
 	}
-	refused, err := accounts.Open(t.Context(), p.ID, true, func(base accounts.API) accounts.API {
-		return accounts.Wrap(base, func(string, []string, func() error) error { return errors.New("you may not read them") })
-	})
+	denied := func(string, []string, func() error) error { return errors.New("you may not read them") }
+	refused, err := accounts.Open(t.Context(), p.ID, true, denied)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,29 +76,5 @@ func TestNothingIsKnownOfAccounts(t *testing.T) {
 		if known := reader == nil; (len(found.Proposals) > 0) != known || (len(found.Unseen) > 0) == known {
 			t.Errorf("%s: %+v", name, found)
 		}
-	}
-}
-
-// TestFields: which fields hold times, and in which form.
-func TestFields(t *testing.T) {
-	t.Parallel()
-	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	var docs []documents.Document
-	for n := range 20 {
-		docs = append(docs, documents.Document{Path: fmt.Sprint("a/", n), Data: map[string]any{
-			"stamp": at, "ms": at.UnixMilli(), "s": at.Unix(), "iso": at.Format(time.RFC3339), "day": "2026-01-02",
-			"phone": int64(5_551_234_567_890), "count": int64(n), "mixed": []any{at, at.UnixMilli()}[n%2], "never": []any{at, "never"}[n/19],
-			"none": nil, "on": map[string]any{"off": at}, "not plain": at, "maybe": []any{nil, at}[n%2]}})
-	}
-	got := map[string][]string{}
-	for _, f := range fieldsOf(docs) {
-		if len(f.forms) > 0 {
-			got[f.name] = f.forms
-		}
-	}
-	want := map[string][]string{"stamp": {"timestamp"}, "ms": {"milliseconds"}, "s": {"seconds"}, "iso": {"text"}, "day": {"text"},
-		"mixed": {"timestamp", "milliseconds"}, "on.off": {"timestamp"}, "maybe": {"timestamp"}}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%v, want %v", got, want)
 	}
 }

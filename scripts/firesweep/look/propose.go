@@ -27,9 +27,6 @@ type Proposal struct {
 	Due    int             `json:"due"`    // how many of these are due now
 }
 
-// ListKey is the key of a file under which its rules stand.
-const ListKey = "rules"
-
 // File returns the text of a file with these rules.
 func File(rules ...Proposal) string {
 	list := make([]string, len(rules))
@@ -37,7 +34,7 @@ func File(rules ...Proposal) string {
 		list[i] = "\n    " + strings.ReplaceAll(string(one.Rule), "\n", "\n    ")
 	}
 	schema := version.File("rules.schema.json")
-	return fmt.Sprintf("{\n  \"$schema\": %q,\n  %q: [%s\n  ]\n}\n", schema, ListKey, strings.Join(list, ","))
+	return fmt.Sprintf("{\n  \"$schema\": %q,\n  \"rules\": [%s\n  ]\n}\n", schema, strings.Join(list, ","))
 }
 
 // graceDays is how long ago something must have been written or uploaded whose document does not exist.

@@ -2,7 +2,6 @@ package jobstate
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +20,7 @@ const (
 // ForAll reports whether a record is of no job, but for all.
 func ForAll(record string) bool { return record == AllJobs || record == NewJobs }
 
-// A Hold says that somebody holds the job: none of its runs does anything until the job is resumed.
+// A Hold says that somebody holds the job: none of its runs does anything until the job is resumed. Or it says who keeps an item.
 type Hold struct {
 	Record string `json:"-" firestore:"-"` // which says so: that of the job, [AllJobs] or [NewJobs]; empty: not yet stored
 
@@ -33,11 +32,8 @@ type Hold struct {
 
 // Kept is an item that the jobs keep, and since when, by whose order and why.
 type Kept struct {
-	Path  string    `json:"path" firestore:"path"` // as [CheckKept] knows it
-	At    time.Time `json:"at" firestore:"at"`
-	By    string    `json:"by" firestore:"by"`
-	Why   string    `json:"why" firestore:"why"`
-	RunID string    `json:"runId" firestore:"runId"`
+	Path string `json:"path" firestore:"path"` // as [CheckKept] knows it
+	Hold
 }
 
 // Bounds of the list of items to keep, for it is in one document.
@@ -179,48 +175,35 @@ func CheckKept(item string) error {
 	return nil
 }
 
-// Keeps are the items that the jobs keep. The zero value has none.
-type Keeps struct {
-	themselves map[string]bool
-	above      map[string]bool // what they belong to
-}
+// Keeps are the items that the jobs keep: true for what is listed, false for what something listed belongs to.
+type Keeps map[string]bool
 
 // Keeps returns what the jobs keep.
 func (s State) Keeps() Keeps {
-	k := Keeps{map[string]bool{}, map[string]bool{}}
+	k := Keeps{}
 	for _, item := range s.Keep {
-		k.themselves[item.Path] = true
 		for _, higher := range above(item.Path) {
-			k.above[higher] = true
+			k[higher] = false
 		}
+	}
+	for _, item := range s.Keep {
+		k[item.Path] = true
 	}
 	return k
 }
 
-// Any reports whether anything is kept.
-func (k Keeps) Any() bool { return len(k.themselves) > 0 }
-
-// Has reports whether an item is kept, or belongs to one that is: to a document above it, or to a collection or folder.
-func (k Keeps) Has(item string) bool {
-	return k.Any() && (k.themselves[item] || slices.ContainsFunc(above(item), func(higher string) bool { return k.themselves[higher] }))
-}
-
-// Within reports whether something that is kept belongs to an item.
-func (k Keeps) Within(item string) bool { return k.above[item] }
-
-// In returns how many documents of a collection are kept by themselves, or have something below them that is.
-func (k Keeps) In(collection string) (n int) {
-	for item := range k.themselves {
-		if path.Dir(item) == collection && !strings.HasSuffix(item, "/") && !k.above[item] {
-			n++
-		}
+// Why returns why an item is kept, "" if it is not: the list has it, what it belongs to, or what belongs to it.
+func (k Keeps) Why(item string) string {
+	if len(k) == 0 {
+		return ""
 	}
-	for item := range k.above {
-		if path.Dir(item) == collection && !strings.HasSuffix(item, "/") {
-			n++
-		}
+	if k[item] || slices.ContainsFunc(above(item), func(higher string) bool { return k[higher] }) {
+		return KeptListed
 	}
-	return n
+	if _, has := k[item]; has {
+		return KeptWithListed
+	}
+	return ""
 }
 
 // above returns the documents that an item is below, and the collections or folders that it is in, these with a slash at their

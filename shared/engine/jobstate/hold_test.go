@@ -75,21 +75,19 @@ func TestHeldWithAllJobs(t *testing.T) {
 // TestKept: what belongs to something on the list is kept, and so is what it belongs to.
 func TestKept(t *testing.T) {
 	s, err := State{}.Keeping(Kept{Path: "users/a"}, Kept{Path: "logs/"}, Kept{Path: "users/b/notes/"},
-		Kept{Path: "gs://b/f/"}, Kept{Path: "account u"}, Kept{Path: "users/a", Why: "again"})
+		Kept{Path: "gs://b/f/"}, Kept{Path: "account u"}, Kept{Path: "users/a", Hold: Hold{Why: "again"}})
 	if err != nil || len(s.Keep) != 5 || s.Keep[0].Why != "" {
 		t.Fatalf("%v, %+v", err, s.Keep)
 	}
 	k := s.Keeps()
-	for item, how := range map[string][2]bool{
-		"users/a": {true, false}, "users/a/notes/n": {true, false}, "users/ab": {}, "logs/x": {true, false}, "logsx/x": {},
-		"users/b": {false, true}, "users/b/notes/n": {true, false}, "users/b/other/n": {},
-		"gs://b/f/x": {true, false}, "gs://b/f": {}, "gs://b/fx": {}, "gs://b/": {false, true}, "account u": {true, false}, "account uv": {},
+	for item, why := range map[string]string{
+		"users/a": KeptListed, "users/a/notes/n": KeptListed, "users/ab": "", "logs/x": KeptListed, "logsx/x": "",
+		"users/b": KeptWithListed, "users/b/notes/n": KeptListed, "users/b/other/n": "",
+		"gs://b/f/x": KeptListed, "gs://b/f": "", "gs://b/fx": "", "gs://b/": KeptWithListed, "account u": KeptListed, "account uv": "",
 	} {
-		want(t, item, how, [2]bool{k.Has(item), k.Within(item)})
+		want(t, item, why, k.Why(item))
 	}
-	want(t, "in users", 2, k.In("users"))
-	want(t, "in notes", 0, k.In("users/b/notes"))
-	want(t, "none has", false, Keeps{}.Has("users/a"))
+	want(t, "none has", "", Keeps{}.Why("users/a"))
 	want(t, "left", 4, len(s.Unkeep("users/a", "users/none").Keep))
 }
 
@@ -105,7 +103,7 @@ func TestTooManyKept(t *testing.T) {
 	if s, err = s.Keeping(Kept{Path: "users/x"}); err == nil || len(s.Keep) != MaxKept {
 		t.Errorf("%v, %d", err, len(s.Keep))
 	}
-	if _, err = (State{}).Keeping(Kept{Path: "users/x", Why: strings.Repeat("x", maxKeptBytes)}); err == nil {
+	if _, err = (State{}).Keeping(Kept{Path: "users/x", Hold: Hold{Why: strings.Repeat("x", maxKeptBytes)}}); err == nil {
 		t.Error("too long, and no error")
 	}
 }

@@ -19,9 +19,11 @@ const (
 // CheckLimits is the action of a failure that names a safety limit.
 const CheckLimits = "check safety limits"
 
-// Stop adds, before all else that went wrong, the limits that stopped the plan or passes of it, and says so in the status.
+// Stop adds, before all else that went wrong, the limits that stopped passes of the plan, and says so in the status.
 func (r *Report) Stop(limits []*cleanup.LimitError) {
-	r.Status = Aborted
+	if len(limits) > 0 {
+		r.Status = Aborted
+	}
 	failures := make([]Failure, len(limits))
 	for i, e := range limits {
 		failures[i] = Failure{Target: r.Job, Action: CheckLimits, Error: Clip(harmless.Text(r.limited(*e)), maxLimitText), Limit: e}

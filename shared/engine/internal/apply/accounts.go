@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/accounts"
@@ -28,7 +25,7 @@ type gathered struct {
 	calling sync.Mutex
 }
 
-// delete deletes accounts. What became of each is in its Err.
+// delete deletes accounts. What became of each is its Fate.
 func (g *gathered) delete(ctx context.Context, call func(context.Context, []string) []error, some []*decide.Item) {
 	g.mu.Lock()
 	g.waiting = append(g.waiting, some...)
@@ -44,60 +41,95 @@ func (g *gathered) delete(ctx context.Context, call func(context.Context, []stri
 	}
 	if err := guard.Call(func() error {
 		for i, err := range call(ctx, uidsOf(all)) {
-			all[i].Err = err
+			all[i].Ends(decide.FateOf(ctx, err))
 		}
 		return nil
 	}); err != nil {
-		fail(all, err)
+		end(ctx, all, err)
 	}
 }
 
 // maxAccounts is the size of a batch of accounts of a plan: one call looks up that many.
 const maxAccounts = 100
 
-// deleteAccounts deletes accounts that are due by a rule, or that follow from documents. It saves for undo what it sees at a
-// first look, with what follows, before a last look, so that nothing comes between that look and the deletion: Authentication has
-// no conditions for deletions.
+// deleteAccounts deletes accounts that are due by a rule, and does what follows them. Authentication has no conditions for
+// deletions, so the rule judges each right before its deletion.
 func (a *Applier) deleteAccounts(ctx context.Context, all []*decide.Item) {
-	due, err := a.firstLook(ctx, all)
-	if err != nil {
-		fail(all, err)
+	var todo runlog.Todo // by which a later run does what follows accounts that are gone, if this one cannot
+	if next := all[0].Account.Next; next != nil {
+		changes := make([]cleanup.Change, len(all))
+		for i, item := range all {
+			changes[i].Next = next(item.UID)
+		}
+		todo = a.todoOf(nil, changes)
 	}
-	if len(due) == 0 {
-		return
-	}
-	var records []undo.Record
-	places := map[string]int{} // of accounts: one that several items lead to belongs to the first
-	for _, item := range due {
-		if item.Seen != nil && places[item.UID] == 0 {
-			account := undo.Account{UID: item.UID, Data: item.Seen.JSON()}
-			records = append(records, item.Record(), undo.Record{Of: len(records) + 1, Account: &account})
-			places[item.UID] = len(records)
+	if a.Saves {
+		if err := a.find(ctx, all); err != nil {
+			end(ctx, all, err)
+			return
 		}
 	}
-	todo := a.todoAfter(due)
-	entry, err := a.open(ctx, records, todo)
-	if err != nil {
-		fail(all, err)
-		return
-	}
-	sent, err := a.lastLook(ctx, due)
-	if len(sent) > 0 {
-		a.gathered.delete(ctx, a.Accounts.Delete, sent)
-		a.settleAccounts(ctx, sent)
-	}
-	for _, item := range sent {
-		if !certainlyThere(item.Err) {
-			delete(places, item.UID)
-		}
-	}
-	a.stay(ctx, entry, slices.Sorted(maps.Values(places))) // last: nothing is to pass between the look and the deletion
-	if err != nil {
-		fail(all, err)
-	}
-	a.nameMissing(ctx, sent)
+	entry, sent := a.deleteOutside(ctx, all, outside{todo: todo, look: a.judgeAccounts, send: a.sendAccounts})
 	if !todo.Empty() && a.doAfter(ctx, sent) {
 		a.Log.Over(entry.Todo())
+	}
+}
+
+// judgeAccounts judges accounts by their rule, as they are now. They must be as they were in the plan that somebody approved.
+func (a *Applier) judgeAccounts(ctx context.Context, all []*decide.Item) {
+	if err := a.find(ctx, all); err != nil {
+		end(ctx, all, err)
+		return
+	}
+	changed := decide.FateOf(ctx, documents.ErrChanged)
+	for _, item := range all {
+		if item.Seen == nil {
+			item.Ends(changed)
+		}
+	}
+	there := remaining(all)
+	found := make([]accounts.Account, len(there))
+	for i, item := range there {
+		found[i] = *item.Seen
+	}
+	decisions, _, err := a.Decider.Accounts(ctx, all[0].Account, found)
+	if err != nil {
+		end(ctx, all, err)
+		return
+	}
+	for i, item := range there {
+		if decisions[i].Kind == "" || a.Approved != nil && decide.AccountVersion(found[i]) != item.Version {
+			item.Ends(changed)
+		}
+	}
+}
+
+// deleteFollowingAccounts deletes accounts to which documents led.
+func (a *Applier) deleteFollowingAccounts(ctx context.Context, all []*decide.Item) {
+	err := a.Time.CheckTime()
+	if err == nil {
+		err = a.find(ctx, all)
+	}
+	if err != nil {
+		end(ctx, all, err)
+		return
+	}
+	for _, item := range all {
+		if madeAgain(item) {
+			item.Ends(decide.Fate{Kind: decide.Back, Reason: "an account that was made again since"})
+		}
+	}
+	_, sent := a.deleteOutside(ctx, all, outside{look: a.LookAgain, send: a.sendAccounts})
+	named := 0
+	for _, item := range sent { // where an account was expected, and none had the uid
+		reason, of := item.Then.NoAccount, item.Of.Target
+		if reason == "" || item.Fate.Kind != decide.Done || item.Seen != nil {
+			continue
+		}
+		a.Keep(reason, 1)
+		if named++; named <= tell.MaxNamed {
+			a.Notice(ctx, of, cleanup.Notice{Message: of + ": " + reason, Fields: map[string]any{"reason": reason}})
+		}
 	}
 }
 
@@ -125,127 +157,33 @@ func (a *Applier) find(ctx context.Context, all []*decide.Item) error {
 	return nil
 }
 
-// keptMadeAgain is why an account is kept that is another than the one that a document led to.
-const keptMadeAgain = "an account that was made again since"
-
-// firstLook returns those of some accounts that are due by their attributes, or that are the ones that their documents led to.
-// Without an undo log, nobody needs it of those that a rule judges. These count as changed unless they are sent.
-func (a *Applier) firstLook(ctx context.Context, all []*decide.Item) (due []*decide.Item, err error) {
-	rule := all[0].Account
-	if rule == nil {
-		if err := a.Time.CheckTime(); err != nil {
-			return nil, err
-		}
-	} else if fail(all, documents.ErrChanged); !a.Saves {
-		return all, nil
-	}
-	if err := a.find(ctx, all); err != nil {
-		return nil, fmt.Errorf("look at accounts before their deletion: %w", err)
-	}
-	for _, item := range all {
+// sendAccounts deletes accounts, logs which are gone, and checks whether those whose deletion failed are gone nevertheless: the
+// answer may have been lost. Of one that nobody has seen, that would tell nothing.
+func (a *Applier) sendAccounts(ctx context.Context, due []*decide.Item) {
+	a.gathered.delete(ctx, a.Accounts.Delete, due)
+	told := a.Writes(ctx)
+	defer told.Log()
+	var doubtful []*decide.Item
+	for _, item := range due {
 		switch {
-		case rule != nil && (item.Seen == nil || rule.Judge(*item.Seen, a.Run).Kind == ""):
-		case rule == nil && madeAgain(item):
-			a.KeepNamed(ctx, a.TargetOf(*item.Then), keptMadeAgain)
-		default:
-			due = append(due, item)
+		case item.Fate.Err != nil && item.Seen != nil:
+			doubtful = append(doubtful, item)
+		case item.Fate.Kind == decide.Done && accounts.ValidUID(item.UID):
+			told.Account(item.UID, false)
 		}
 	}
-	return due, nil
-}
-
-// lastLook returns those of some accounts that are still due: which their rule judges so, and that are as they were in the plan
-// that somebody approved; or whose document is still absent, unless a document of the application tells of them, which the commit
-// has judged.
-func (a *Applier) lastLook(ctx context.Context, all []*decide.Item) (due []*decide.Item, err error) {
-	if all[0].Account != nil {
-		return a.stillDue(ctx, all)
-	}
-	var followed []*decide.Item
-	for _, item := range all {
-		if item.Then.Recorded == nil {
-			followed = append(followed, item)
-		} else {
-			due = append(due, item)
-		}
-	}
-	still, err := a.StillAbsent(ctx, followed)
-	if err != nil {
-		return nil, err
-	}
-	return append(due, still...), nil
-}
-
-func (a *Applier) stillDue(ctx context.Context, all []*decide.Item) (due []*decide.Item, err error) {
-	if err := a.find(ctx, all); err != nil {
-		return nil, err
-	}
-	there := slices.DeleteFunc(slices.Clone(all), func(item *decide.Item) bool { return item.Seen == nil })
-	found := make([]accounts.Account, len(there))
-	for i, item := range there {
-		found[i] = *item.Seen
-	}
-	decisions, _, err := a.Decider.Accounts(ctx, all[0].Account, found)
-	for i, item := range there {
-		if err == nil && decisions[i].Kind != "" && (a.Approved == nil || decide.AccountVersion(found[i]) == item.Version) {
-			due = append(due, item)
-		}
-	}
-	return due, err
-}
-
-// todoAfter returns the Todo by which a later run judges what follows accounts that are gone, if this one cannot.
-func (a *Applier) todoAfter(all []*decide.Item) (todo runlog.Todo) {
-	rule := all[0].Account
-	if rule == nil || rule.Next == nil {
-		return todo
-	}
-	changes := make([]cleanup.Change, len(all))
-	for i, item := range all {
-		changes[i].Next = rule.Next(item.UID)
-	}
-	return a.todoOf(nil, changes)
-}
-
-// doAfter does what follows accounts whose deletion was sent. It reports whether that is all there is to do.
-func (a *Applier) doAfter(ctx context.Context, sent []*decide.Item) (whole bool) {
-	next := make([][]*decide.Item, len(sent))
-	for i, item := range sent {
-		next[i] = itemsOf(item, item.Account.Next(item.UID))
-	}
-	whole = a.doNext(ctx, sent, next) == nil
-	for _, item := range sent {
-		var kept *decide.KeptError
-		if errors.As(item.Err, &kept) { // which the planner could not see yet: the account is gone all the same
-			a.KeepNamed(ctx, "what goes with "+report.AccountTarget(item.UID), kept.Reason)
-			item.Err = nil
-		}
-		item.Begun = item.Begun || errors.Is(item.Err, cleanup.ErrOutOfTime)
-		whole = whole && item.Err == nil
-	}
-	return whole
-}
-
-// settleAccounts checks whether accounts whose deletion was sent and failed are gone nevertheless: the answer may have been lost.
-// Of one that nobody has seen, that would tell nothing.
-func (a *Applier) settleAccounts(ctx context.Context, sent []*decide.Item) {
-	doubtful := slices.DeleteFunc(slices.Clone(sent), func(item *decide.Item) bool {
-		return item.Err == nil || item.Seen == nil || errors.Is(item.Err, cleanup.ErrOutOfTime)
-	})
 	if len(doubtful) == 0 {
 		return
 	}
 	there, err := a.Accounts.Exist(ctx, uidsOf(doubtful))
-	told := a.Writes(ctx)
-	defer told.Log()
 	for _, item := range doubtful {
 		switch {
 		case err != nil:
-			item.Err = errors.Join(item.Err, err)
+			item.Fate.Err = errors.Join(item.Fate.Err, err)
 		case there[item.UID]:
 			continue
 		default:
-			item.Err = nil
+			item.Fate = decide.Fate{}
 		}
 		told.Account(item.UID, true)
 	}
@@ -264,17 +202,23 @@ func madeAgain(item *decide.Item) bool {
 	return made.After(at.Add(undo.ClocksApart))
 }
 
-// nameMissing counts and names the uids that no account had, where one was expected.
-func (a *Applier) nameMissing(ctx context.Context, sent []*decide.Item) {
-	named := 0
-	for _, item := range sent {
-		if item.Then == nil || item.Then.NoAccount == "" || item.Err != nil || item.Seen != nil {
-			continue
-		}
-		reason, of := item.Then.NoAccount, item.Of.Target
-		a.Keep(reason, 1)
-		if named++; named <= tell.MaxNamed {
-			a.Notice(ctx, of, cleanup.Notice{Message: of + ": " + reason, Fields: map[string]any{"reason": reason}})
-		}
+// doAfter does what follows accounts whose deletion was sent. It reports whether that is all there is to do.
+func (a *Applier) doAfter(ctx context.Context, sent []*decide.Item) (whole bool) {
+	next := make([][]*decide.Item, len(sent))
+	for i, item := range sent {
+		next[i] = itemsOf(item, item.Account.Next(item.UID))
 	}
+	whole = a.doNext(ctx, sent, next).Kind == decide.Done
+	for _, item := range sent {
+		switch item.Fate.Kind {
+		case decide.Kept: // which the planner could not see yet: the account is gone all the same
+			a.KeepNamed(ctx, "what goes with "+report.AccountTarget(item.UID), item.Fate.Reason)
+			item.Fate = decide.Fate{}
+		case decide.OutOfTime:
+			item.Begun = true
+		default:
+		}
+		whole = whole && item.Fate.Kind == decide.Done
+	}
+	return whole
 }

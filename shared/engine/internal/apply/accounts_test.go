@@ -50,7 +50,7 @@ func TestAccountsOfSeveralCommitsGoTogether(t *testing.T) {
 		}
 		g.delete(t.Context(), call, items)
 		for _, item := range items {
-			results = append(results, item.Err)
+			results = append(results, item.Fate.Err)
 		}
 		return results
 	}

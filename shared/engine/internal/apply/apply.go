@@ -4,8 +4,8 @@ package apply
 
 import (
 	"context"
-	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -53,21 +53,23 @@ type Applier struct {
 	named    namedByDocuments
 	apart    atomic.Int64 // tasks so far that are due one after the other
 
-	mu    sync.Mutex            // guards what follows, and the errors of what leads to objects
-	sizes map[string]*groupSize // by rule
+	mu     sync.Mutex     // guards what follows, and the fates of what leads to objects
+	shares map[string]int // how many items of a rule share a commit, by the rule's name
 }
 
 // maxUndone is how many items that were left undone a run remembers.
 const maxUndone = 1000
 
 // Apply does the items of a plan in order, many at a time, until all are done or time is up. It returns the index of the first
-// one that was left for lack of time, len(items) if none was, and the documents that were left undone, because something failed or
-// because they changed meanwhile: the first 1000 of them, without those that are gone. Failures are counted and do not stop it.
+// one that no time was left for, len(items) if there is none, and the documents that were left undone, because something failed
+// or because they changed meanwhile: the first 1000 of them, without those that are gone. Failures are counted and do not stop
+// it.
 func (a *Applier) Apply(ctx context.Context, items []*decide.Item) (unfinished int, undone []documents.Ref) {
 	underWay, batches := semaphore.NewWeighted(maxWeight), sync.WaitGroup{}
 	begun := 0
 	for begun < len(items) {
-		batch, weight := a.together(items[begun:])
+		batch := a.together(items[begun:])
+		weight := a.wayOf(batch[0]).weight
 		if err := underWay.Acquire(ctx, weight); err != nil || a.Time.CheckTime() != nil {
 			break
 		}
@@ -86,51 +88,56 @@ func (a *Applier) Apply(ctx context.Context, items []*decide.Item) (unfinished i
 	batches.Wait()
 	unfinished = begun
 	for i, item := range items[:begun] {
-		if item.Left {
+		if item.Fate.Kind == decide.OutOfTime {
 			unfinished = min(unfinished, i)
 		}
-		if item.Err != nil && item.Rule != nil && !item.Gone && len(undone) < maxUndone {
+		if item.Fate.Kind != decide.Done && item.Rule != nil && !item.Gone && len(undone) < maxUndone {
 			undone = append(undone, item.Ref)
 		}
 	}
 	return unfinished, undone
 }
 
-// way is how items that are alike are done.
+// way is how an item is done, with others that are done in the same way.
 type way struct {
-	most   int   // how many together
-	weight int64 // of several
+	what   string // is the same of items that can be done together
+	most   int    // how many together
+	weight int64  // of a batch of the plan
 	do     func(context.Context, []*decide.Item)
 }
 
 func (a *Applier) wayOf(item *decide.Item) way {
 	switch then := item.Then; {
-	case item.Rule != nil && item.Rule.DeletesAlone():
-		return way{item.Rule.Together(), deleteWeight, a.changeDocuments}
 	case item.Rule != nil:
-		return way{item.Rule.Together(), batchWeight, a.changeDocuments}
+		w := way{"rule " + item.Rule.Named(), item.Rule.Together(), batchWeight, a.changeDocuments}
+		switch {
+		case item.Rule.DeletesAlone():
+			w.weight = deleteWeight
+		case w.most == 1:
+			w.weight = largeWeight
+		}
+		return w
 	case item.Object != nil:
-		return way{MaxObjects, deleteWeight, a.deleteObjects}
+		return way{"objects", MaxObjects, deleteWeight, a.deleteObjects}
 	case item.Account != nil:
-		return way{maxAccounts, batchWeight, a.deleteAccounts}
+		return way{"accounts", maxAccounts, batchWeight, a.deleteAccounts}
 	case then == nil:
-		return way{1, 1, a.finish}
+		return way{"todo", 1, 1, a.finish}
 	case then.Task != nil:
-		return way{1, 1, a.enqueue}
+		return way{"task", 1, 1, a.enqueue}
 	case then.Account != "":
-		return way{cleanup.MaxRoom, batchWeight, a.deleteAccounts} // those of a commit go with one call
+		return way{"accounts of items", cleanup.MaxRoom, batchWeight, a.deleteFollowingAccounts} // those of a commit share a call
 	case then.Object.Folder:
-		return way{maxFolders, batchWeight, a.deleteFollowing}
+		return way{"folders of items", maxFolders, batchWeight, a.deleteFollowing}
 	default:
-		return way{MaxObjects, batchWeight, a.deleteFollowing}
+		return way{"objects of items", MaxObjects, batchWeight, a.deleteFollowing}
 	}
 }
 
-// together returns those of the first items that are done together, and what they weigh.
-func (a *Applier) together(items []*decide.Item) (batch []*decide.Item, weight int64) {
-	first, n, absent := items[0], 0, map[documents.Ref]bool{}
-	way := a.wayOf(first)
-	for n < min(len(items), way.most) && (n == 0 || first.Alike(items[n])) {
+// together returns those of the first items of a plan that are done together.
+func (a *Applier) together(items []*decide.Item) []*decide.Item {
+	way, n, absent := a.wayOf(items[0]), 0, map[documents.Ref]bool{}
+	for n < min(len(items), way.most) && a.wayOf(items[n]).what == way.what {
 		if o := items[n].Object; o != nil && len(o.Absent) > 0 {
 			if absent[o.Absent[0]] = true; len(absent) > maxAbsent {
 				break
@@ -138,104 +145,91 @@ func (a *Applier) together(items []*decide.Item) (batch []*decide.Item, weight i
 		}
 		n++
 	}
-	switch weight = way.weight; {
-	case first.Rule != nil && way.most == 1:
-		weight = largeWeight
-	case n == 1 && weight == batchWeight:
-		weight = 1
-	}
-	return items[:n], weight
+	return items[:n]
 }
 
-// do does items that are alike, but for objects and accounts that somebody has put on the list of what the jobs keep since they were
-// planned; of documents the commit asks. What became of each is in its Err; a panic is the failure of all.
-func (a *Applier) do(ctx context.Context, batch []*decide.Item) {
-	batch = slices.DeleteFunc(slices.Clone(batch), func(item *decide.Item) bool {
-		kept := a.Keeps(item)
-		if kept == nil || item.Rule != nil {
-			return false
-		}
-		item.Err = kept
-		return true
+// doAll does items that follow from others: those that are alike together, several batches at a time.
+func (a *Applier) doAll(ctx context.Context, atOnce int, items []*decide.Item) {
+	alike := map[string][]*decide.Item{}
+	for _, item := range items {
+		what := a.wayOf(item).what
+		alike[what] = append(alike[what], item)
+	}
+	var batches [][]*decide.Item
+	for _, what := range slices.Sorted(maps.Keys(alike)) {
+		batches = slices.AppendSeq(batches, slices.Chunk(alike[what], a.wayOf(alike[what][0]).most))
+	}
+	flow.Many(atOnce, len(batches), func(i int) error { // each item has its fate
+		a.do(ctx, batches[i])
+		return nil
 	})
-	if len(batch) == 0 {
+}
+
+// do does items that are alike. What became of each is its Fate; a panic is the failure of all.
+func (a *Applier) do(ctx context.Context, batch []*decide.Item) {
+	if batch = a.unlisted(ctx, batch); len(batch) == 0 {
 		return
 	}
 	if err := guard.Call(func() error {
 		a.wayOf(batch[0]).do(ctx, batch)
 		return nil
 	}); err != nil {
-		fail(batch, err)
+		end(ctx, batch, err)
 	}
 }
 
-// doAll does items that follow from others: those that are alike together, several batches at a time.
-func (a *Applier) doAll(ctx context.Context, atOnce int, items []*decide.Item) {
-	var batches [][]*decide.Item
-next:
-	for _, item := range items {
-		for i, b := range batches {
-			if b[0].Alike(item) && len(b) < a.wayOf(item).most {
-				batches[i] = append(b, item)
-				continue next
-			}
+// unlisted returns those items that are not on the list of what the jobs keep: somebody may have put them there since they were
+// planned, or since the commit that led to them. Of documents, the commit asks.
+func (a *Applier) unlisted(ctx context.Context, batch []*decide.Item) (due []*decide.Item) {
+	for _, item := range batch {
+		listed := a.Keeps(item)
+		if listed == nil || item.Rule != nil {
+			due = append(due, item)
+			continue
 		}
-		batches = append(batches, []*decide.Item{item})
+		if item.Then != nil {
+			a.KeepNamed(ctx, a.TargetOf(*item.Then), listed.Reason)
+		}
+		item.Ends(listed.Fate())
 	}
-	flow.Many(atOnce, len(batches), func(i int) error { // each error is in its item
-		a.do(ctx, batches[i])
-		return nil
-	})
+	return due
 }
 
-// fail gives items the same error.
-func fail(items []*decide.Item, err error) {
+// end has items end with the same error, or with none.
+func end(ctx context.Context, items []*decide.Item, err error) {
 	for _, item := range items {
-		item.Err = err
+		item.Ends(decide.FateOf(ctx, err))
 	}
 }
 
-// count counts and logs what became of an item of the plan. One that is left for lack of time the next run judges again.
+// count counts and logs what became of an item of the plan.
 func (a *Applier) count(ctx context.Context, item *decide.Item) {
-	logged, err := a.HasLogged(item.Target), item.Err
-	if err != nil && (errors.Is(err, cleanup.ErrOutOfTime) || ctx.Err() != nil) {
-		if item.Left = true; item.Begun || item.Partly {
+	logged, f := a.HasLogged(item.Target), item.Fate
+	level, says := slog.LevelInfo, ""
+	did := report.Phrase(item.Action, item.Target) + ": "
+	switch f.Kind {
+	case decide.Done:
+		if a.Counted(item.Action, func(c *report.Counts) { c.Done++ }); !logged {
+			says = did + "done"
+		}
+	case decide.Changed, decide.Back:
+		a.Counted(item.Action, func(c *report.Counts) { c.Changed++ })
+		says = tell.Kept(item.Target, f.Because)
+	case decide.Invalid, decide.Kept:
+		a.Keep(f.Reason, 1)
+		says = tell.Kept(item.Target, f.Because)
+	case decide.Later:
+		says = did + "not done yet, a later run continues it"
+	case decide.OutOfTime:
+		if item.Begun || item.Partly {
 			a.Counted(item.Action, func(c *report.Counts) { c.Begun++ })
 		}
-		return
-	}
-	var held *objects.HeldError
-	var kept *decide.KeptError
-	var invalid *decide.InvalidError
-	level, says := slog.LevelInfo, ""
-	done := func(how string) { says = report.Phrase(item.Action, item.Target) + ": " + how }
-	keep := func(reason, because string) {
-		a.Keep(reason, 1)
-		says = tell.Kept(item.Target, because)
-	}
-	switch {
-	case err == nil:
-		if a.Counted(item.Action, func(c *report.Counts) { c.Done++ }); !logged {
-			done("done")
-		}
-	case errors.As(err, &invalid):
-		keep(invalid.Reason, invalid.Reason)
-	case errors.Is(err, documents.ErrChanged):
-		says = tell.Kept(item.Target, "it changed since it was judged")
-		a.Counted(item.Action, func(c *report.Counts) { c.Changed++ })
-	case errors.As(err, &held):
-		keep(held.Reason, held.Reason)
-	case errors.As(err, &kept):
-		keep(kept.Reason, kept.Error())
-	case errors.Is(err, errLater):
-		done("not done yet, a later run continues it")
-	default:
+	case decide.Failed:
 		a.Counted(item.Action, func(c *report.Counts) { c.Failed++ })
-		a.Fail(ctx, item.Target, item.Action, err)
+		a.Fail(ctx, item.Target, item.Action, f.Err)
 	}
-	if errors.Is(err, errHalfDone) {
-		level = slog.LevelWarn
-		done(a.halfDone(err))
+	if f.HalfDone {
+		level, says = slog.LevelWarn, did+a.halfDone(f)
 	}
 	if says != "" {
 		a.Logger.Log(ctx, level, says,
@@ -243,18 +237,11 @@ func (a *Applier) count(ctx context.Context, item *decide.Item) {
 	}
 }
 
-// errHalfDone says that a commit has changed an item that stays.
-var errHalfDone = errors.New("left half done")
-
 // halfDone says why an item is left half done, and what to do.
-func (a *Applier) halfDone(err error) string {
-	text := err.Error() + ": look at it"
+func (a *Applier) halfDone(f decide.Fate) string {
+	text := "left half done, " + f.Because + ": look at it"
 	if a.Saves {
 		text += "; what is gone comes back with: firesweep undo " + a.Report.RunID
 	}
 	return text
 }
-
-// errLater says that an item did what it could, and that a later run will find the rest by itself. The item is not done, and
-// not a failure, for which Cloud Scheduler would call again at once. The reason is counted under what is kept.
-var errLater = errors.New("left to a later run")

@@ -3,8 +3,6 @@ package apply
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -19,11 +17,13 @@ import (
 )
 
 // What a run deletes or changes is saved for undo, in its log: documents in the commit that deletes or changes them, objects and
-// accounts in a commit of its own before ([Applier.open]). Of these, what then stays is noted ([Applier.stay]).
+// accounts in a commit of its own before ([Applier.deleteOutside]).
 
-// commit is what one attempt of a commit writes, and what that leaves in the log.
-type commit struct {
-	outcomes []decide.Outcome // of the items
+// attempt is what one attempt of a commit writes, and what that leaves in the log.
+type attempt struct {
+	outcomes []decide.Outcome // of the items, if they were judged
+	parts    []part
+	src      *decide.Source // reads in the transaction
 	writes   []documents.Write
 	records  []undo.Record
 	bytes    int // of the documents that records hold as they were
@@ -34,10 +34,15 @@ type commit struct {
 	opened documents.Ref // the Todo that it left; zero: none
 }
 
-// commit judges documents once more and writes their changes, all in one transaction. A panic is an error. Of one that failed, nothing
-// is known but how much it held, if that was too much.
-func (a *Applier) commit(ctx context.Context, group []*decide.Item) (c *commit, err error) {
-	c = &commit{}
+// part is what a commit writes for one item.
+type part struct {
+	item     *decide.Item
+	decision cleanup.Decision // what it was judged as, if it was
+	writes   []documents.Write
+}
+
+// commit judges documents once more and writes their changes, all in one transaction. A panic is an error.
+func (a *Applier) commit(ctx context.Context, group []*decide.Item) (c *attempt, err error) {
 	defer guard.Recover(&err)
 	room := cleanup.MaxRoom
 	for _, item := range group {
@@ -46,40 +51,30 @@ func (a *Applier) commit(ctx context.Context, group []*decide.Item) (c *commit, 
 	if len(group) > 1 {
 		ctx = documents.AtMost(ctx, maxTogether)
 	}
-	try := func(ctx context.Context, tx *documents.Transaction) (*decide.Source, *commit, error) {
-		src := a.In(tx, room)
-		outcomes, err := a.Decide(ctx, src, group)
-		c := &commit{outcomes: outcomes}
+	return a.send(ctx, len(group) > 1, func(ctx context.Context, tx *documents.Transaction) (c *attempt, err error) {
+		c = &attempt{src: a.In(tx, room)}
+		c.outcomes, err = a.Decide(ctx, c.src, group)
 		var changes []cleanup.Change
-		for i, o := range outcomes {
+		for i, o := range c.outcomes {
 			group[i].Tried = len(o.Change.Writes)
-			if o.Written && group[i].Tried > 0 {
+			if o.Place == decide.InCommit && group[i].Tried > 0 {
 				changes = append(changes, o.Change)
-				c.writes = append(c.writes, o.Change.Writes...)
+				c.parts = append(c.parts, part{group[i], o.Decision, o.Change.Writes})
 			}
 		}
 		c.todo = a.todoOf(group[0].Rule, changes)
-		return src, c, err
-	}
-	sent, err := a.send(ctx, len(group) > 1, group, try)
-	if err == nil {
-		return sent, nil
-	}
-	if tooMuch, is := errors.AsType[*documents.TooMuchError](err); is {
-		c.bytes = tooMuch.Bytes
-	}
-	return c, err
+		return c, err
+	})
 }
 
-// send commits what try returns for items, together with what that leaves in the log, and returns the attempt that counts. It
-// calls try again for each attempt, unless the log tells that an earlier one took effect, whose answer was lost. With once, it
-// does not retry after contention.
+// send commits what try returns, together with what that leaves in the log, and returns the attempt that counts. It calls try
+// again for each attempt, unless the log tells that an earlier one took effect, whose answer was lost. With once, it does not
+// retry after contention.
 func (a *Applier) send(
-	ctx context.Context, once bool, items []*decide.Item,
-	try func(context.Context, *documents.Transaction) (*decide.Source, *commit, error),
-) (c *commit, err error) {
+	ctx context.Context, once bool, try func(context.Context, *documents.Transaction) (*attempt, error),
+) (c *attempt, err error) {
 	entry, over := a.Log.Next(), a.Log.TakeOver()
-	var tried []*commit
+	var tried []*attempt
 	at, unsure, err := a.Documents.Transact(ctx, once, func(ctx context.Context, tx *documents.Transaction) error {
 		if len(tried) > 0 {
 			took, at, err := entry.Took(ctx, tx, len(tried))
@@ -94,37 +89,40 @@ func (a *Applier) send(
 				return cleanup.ErrOutOfTime
 			}
 		}
-		src, made, err := try(ctx, tx)
+		made, err := try(ctx, tx)
 		c, tried = made, append(tried, made)
+		for _, p := range c.parts {
+			c.writes = append(c.writes, p.writes...)
+		}
 		if err != nil || len(c.writes) == 0 {
 			return err
 		}
-		if err := a.record(ctx, src, items, c); err != nil {
+		if err := a.record(ctx, c); err != nil {
 			return err
 		}
 		if once && c.bytes > maxTogether {
-			return &documents.TooMuchError{Bytes: c.bytes}
+			return documents.ErrTooMuch
 		}
-		left, err := entry.Writes(len(tried), c.records, c.todo)
+		logged, err := entry.Writes(len(tried), c.records, c.todo)
 		if err != nil {
 			return err
 		}
-		writes := slices.Concat(c.writes, left, runlog.Deletions(over))
+		writes := slices.Concat(c.writes, logged, runlog.Deletions(over))
 		if c.sent = len(writes); !c.todo.Empty() {
 			c.opened = entry.Todo()
 		}
 		return tx.Apply(writes...)
 	})
 	if c == nil {
-		c = &commit{}
+		c = &attempt{}
 	}
 	switch {
 	case err == nil:
 		a.WroteDocuments(ctx, c.writes, false)
 	case unsure:
-		for _, attempt := range tried {
-			if len(attempt.writes) > 0 {
-				c.writes = attempt.writes
+		for _, t := range tried {
+			if len(t.writes) > 0 {
+				c.writes = t.writes
 			}
 		}
 		a.WroteDocuments(ctx, c.writes, true)
@@ -141,7 +139,7 @@ func (a *Applier) send(
 // record adds to a commit what is saved for undo: of each item its record, then the documents that its writes delete or change,
 // as they were. It reads the documents that nobody has read yet. Of an item of the bundle's own, a record would tell people
 // nothing.
-func (a *Applier) record(ctx context.Context, src *decide.Source, items []*decide.Item, c *commit) error {
+func (a *Applier) record(ctx context.Context, c *attempt) error {
 	if !a.Saves {
 		return nil
 	}
@@ -151,24 +149,21 @@ func (a *Applier) record(ctx context.Context, src *decide.Source, items []*decid
 			refs = append(refs, w.Ref)
 		}
 	}
-	before, err := src.Get(ctx, refs)
+	before, err := c.src.Get(ctx, refs)
 	if err != nil {
 		return err
 	}
 	for _, d := range before {
 		c.bytes += docsize.Of(d.Path, d.Data)
 	}
-	for i, o := range c.outcomes {
-		if !o.Written || len(o.Change.Writes) == 0 {
-			continue
-		}
+	for _, p := range c.parts {
 		place := 0
-		if of := items[i].Record(); !collections.IsOwn(items[i].Ref.Collection) {
-			of.Action, of.Reason = cmp.Or(o.Decision.Kind, of.Action), cmp.Or(o.Decision.Reason, of.Reason)
+		if of := p.item.Record(); !collections.IsOwn(p.item.Ref.Collection) {
+			of.Action, of.Reason = cmp.Or(p.decision.Kind, of.Action), cmp.Or(p.decision.Reason, of.Reason)
 			c.records = append(c.records, of)
 			place = len(c.records)
 		}
-		for _, w := range o.Change.Writes {
+		for _, w := range p.writes {
 			if collections.IsOwn(w.Ref.Collection) {
 				continue
 			}
@@ -182,42 +177,4 @@ func (a *Applier) record(ctx context.Context, src *decide.Source, items []*decid
 		}
 	}
 	return nil
-}
-
-// open commits an entry alone: what is about to be deleted outside of Firestore, and what follows that. The entry is the zero one
-// if there is nothing to write. The commit can be sent again: it is the same every time.
-func (a *Applier) open(ctx context.Context, records []undo.Record, todo runlog.Todo) (e runlog.Entry, err error) {
-	if !a.Saves {
-		records = nil
-	}
-	if len(records) == 0 && todo.Empty() {
-		return e, nil
-	}
-	over := a.Log.TakeOver()
-	e = a.Log.Next()
-	writes, err := e.Writes(1, records, todo)
-	writes = append(writes, runlog.Deletions(over)...)
-	if err == nil {
-		err = a.Documents.Wait(ctx, len(writes))
-	}
-	if err == nil {
-		err = a.Documents.Put(ctx, writes)
-	}
-	if err != nil {
-		a.Log.Over(over...)
-		return e, fmt.Errorf("save in the undo log what is to be deleted, so none of it was: %w", err)
-	}
-	return e, nil
-}
-
-// stay notes in an entry what was not deleted, by the places of the records: whoever deletes it later does not get it back by an
-// undo.
-func (a *Applier) stay(ctx context.Context, e runlog.Entry, places []int) {
-	if !a.Saves || len(places) == 0 {
-		return
-	}
-	if err := a.Documents.Put(ctx, []documents.Write{e.Stay(places)}); err != nil {
-		const text = "%s could not note in the undo log that %d objects or accounts stayed: %s"
-		a.Logger.WarnContext(ctx, fmt.Sprintf(text, a.Job.Name, len(places), err))
-	}
 }

@@ -3,26 +3,24 @@ package apply
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/objects"
 )
 
 // maxNotices is how many warnings about one item a commit logs.
 const maxNotices = 20
 
-// follow does what follows a commit. What fails is its item's failure; where nothing but the commit's Todo remembers it, that stays
-// for the next run.
-func (a *Applier) follow(ctx context.Context, group []*decide.Item, c *commit) {
+// follow does what follows a commit. What fails is its item's failure; where nothing but the commit's Todo remembers it, that
+// stays for the next run.
+func (a *Applier) follow(ctx context.Context, group []*decide.Item, c *attempt) {
 	var written, then []*decide.Item
 	var next [][]*decide.Item
 	for i, o := range c.outcomes {
 		item := group[i]
-		if !o.Written {
+		if o.Place != decide.InCommit {
 			continue
 		}
 		if item.Action == "" {
@@ -40,82 +38,71 @@ func (a *Applier) follow(ctx context.Context, group []*decide.Item, c *commit) {
 		}
 		written, next = append(written, item), append(next, itemsOf(item, o.Change.Next))
 	}
-	if left := a.doRest(ctx, written, then, next); left == nil && c.opened != (documents.Ref{}) {
+	if left := a.doRest(ctx, written, then, next); left.Kind == decide.Done && c.opened != (documents.Ref{}) {
 		a.Log.Over(c.opened)
 	}
 }
 
-// doRest does what follows from some items: what is outside of Firestore, and once that is done the documents of each. An error says
-// why some of it is left, so that their Todo has to stay.
-func (a *Applier) doRest(ctx context.Context, of, then []*decide.Item, next [][]*decide.Item) (left error) {
-	if left = a.doThen(ctx, then); left == nil {
+// doRest does what follows from some items: what is outside of Firestore, and once that is done the documents of each. It
+// returns why some of it is left, so that their Todo has to stay.
+func (a *Applier) doRest(ctx context.Context, of, then []*decide.Item, next [][]*decide.Item) (left decide.Fate) {
+	switch left = a.doThen(ctx, then); left.Kind {
+	case decide.Done:
 		return a.doNext(ctx, of, next)
-	}
-	if errors.Is(left, cleanup.ErrOutOfTime) {
-		for _, item := range of {
-			item.Err = cmp.Or(item.Err, cleanup.ErrOutOfTime)
-		}
+	case decide.OutOfTime:
+		end(ctx, of, cleanup.ErrOutOfTime)
+	default: // of those to which it belongs, it is the fate already
 	}
 	return left
 }
 
-// doThen does what follows outside of Firestore, but for what the job keeps since the commit, which would have kept the item. It
-// commits the documents to write after that. An error says why something is left to do that documents of the application do not
-// record.
-func (a *Applier) doThen(ctx context.Context, all []*decide.Item) (left error) {
-	var due []*decide.Item
-	for _, item := range all {
-		if kept := a.FollowsKept(*item.Then); kept != nil {
-			a.KeepNamed(ctx, a.TargetOf(*item.Then), kept.Reason)
-			item.Err = kept
-			continue
-		}
-		due = append(due, item)
-	}
-	a.doAll(ctx, maxFollowUps, due)
-	var then commit
-	var of []*decide.Item // whose writes these are
+// doThen does what follows outside of Firestore, and commits the documents to write after that. It returns why something is left
+// to do that documents of the application do not record.
+func (a *Applier) doThen(ctx context.Context, all []*decide.Item) (left decide.Fate) {
+	a.doAll(ctx, maxFollowUps, remaining(all))
+	var then []part
 	write := func(item *decide.Item, writes []documents.Write) {
-		of, then.writes = append(of, item.Of), append(then.writes, writes...)
-		then.outcomes = append(then.outcomes, decide.Outcome{Written: true, Change: cleanup.Change{Writes: writes}})
+		if len(writes) > 0 {
+			then = append(then, part{item: item.Of, writes: writes})
+		}
 	}
-	var stays error
+	var kept decide.Fate
 	for _, item := range all {
-		recorded := item.Then.Recorded
-		switch {
-		case item.Err == nil && recorded != nil:
-			write(item, recorded.Done)
-		case item.Err == nil:
-		case mustStay(item.Err): // it is left to do until Cloud Storage lets the object go, or somebody takes it off the list
-			stays = item.Err
-		case errors.Is(item.Err, cleanup.ErrOutOfTime), ctx.Err() != nil:
-			return cleanup.ErrOutOfTime
-		case recorded != nil && recorded.Kept != "":
-			item.Of.Err = cmp.Or(item.Of.Err, errLater)
-			a.Keep(recorded.Kept, 1)
-			a.Notice(ctx, item.Of.Target, recorded.Warn(item.Err))
-			write(item, recorded.Failed)
-		case recorded != nil:
-			item.Of.Err = cmp.Or(item.Of.Err, item.Err)
-			write(item, recorded.Failed)
-		default: // nothing but the Todo remembers it
-			item.Of.Err = cmp.Or(item.Of.Err, item.Err)
-			left = cmp.Or(left, item.Err)
-		}
-	}
-	if len(then.writes) > 0 {
-		_, err := a.send(ctx, false, of, func(_ context.Context, tx *documents.Transaction) (*decide.Source, *commit, error) {
-			c := then
-			return a.In(tx, 0), &c, nil
-		})
-		for _, item := range of {
-			if err != nil {
-				item.Err = cmp.Or(item.Err, err)
+		f, recorded := item.Fate, cmp.Or(item.Then.Recorded, &cleanup.Recorded{})
+		switch f.Kind {
+		case decide.OutOfTime:
+			return f
+		case decide.Kept: // it is left to do until Cloud Storage lets the object go, or somebody takes it off the list
+			kept = f
+		case decide.Failed:
+			if recorded.Kept != "" {
+				a.Keep(recorded.Kept, 1)
+				a.Notice(ctx, item.Of.Target, recorded.Warn(f.Err))
+				f = decide.Fate{Kind: decide.Later}
 			}
+			item.Of.Ends(f)
+			write(item, recorded.Failed)
+			if item.Then.Recorded == nil { // nothing but the Todo remembers it
+				left = cmp.Or(left, f)
+			}
+		case decide.Back:
+			a.KeepNamed(ctx, a.TargetOf(*item.Then), f.Reason)
+			write(item, recorded.Done)
+		default:
+			write(item, recorded.Done)
 		}
-		left = cmp.Or(left, err)
 	}
-	return cmp.Or(left, stays)
+	if len(then) > 0 {
+		_, err := a.send(ctx, false, func(_ context.Context, tx *documents.Transaction) (*attempt, error) {
+			return &attempt{src: a.In(tx, 0), parts: then}, nil
+		})
+		f := decide.FateOf(ctx, err)
+		for _, p := range then {
+			p.item.Ends(f)
+		}
+		left = cmp.Or(left, f)
+	}
+	return cmp.Or(left, kept)
 }
 
 // NowHeader is the now of the run that handed a worker's task over. Cloud Tasks ignores or replaces headers that Google uses
@@ -125,7 +112,8 @@ const NowHeader = "Firesweep-Now"
 // enqueue hands over a task, if there is time. The worker's now is this run's.
 func (a *Applier) enqueue(ctx context.Context, one []*decide.Item) {
 	f := one[0].Then
-	if one[0].Err = a.Time.CheckTime(); one[0].Err != nil {
+	if err := a.Time.CheckTime(); err != nil {
+		end(ctx, one, err)
 		return
 	}
 	t := *f.Task
@@ -133,12 +121,5 @@ func (a *Applier) enqueue(ctx context.Context, one []*decide.Item) {
 		t.NotBefore = a.Run.Started.Add(time.Duration(a.apart.Add(1)-1) * f.Apart)
 	}
 	t.Headers = map[string]string{NowHeader: a.Report.Now.Format(time.RFC3339Nano)}
-	one[0].Err = a.Tasks.Enqueue(ctx, t)
-}
-
-// mustStay reports whether something stays because Cloud Storage refuses to delete it, or because the job keeps it.
-func mustStay(err error) bool {
-	var held *objects.HeldError
-	var kept *decide.KeptError
-	return errors.As(err, &held) || errors.As(err, &kept)
+	end(ctx, one, a.Tasks.Enqueue(ctx, t))
 }

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"errors"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -47,37 +46,33 @@ func joins(f, other cleanup.FollowUp) bool {
 
 // finish does what an earlier run left to do.
 func (a *Applier) finish(ctx context.Context, one []*decide.Item) {
-	one[0].Err = a.finishTodo(ctx, one[0])
-}
-
-func (a *Applier) finishTodo(ctx context.Context, item *decide.Item) error {
+	item := one[0]
 	d, found, err := a.Documents.Get(ctx, item.Ref.Path())
-	switch {
-	case err != nil:
-		return err
-	case !found, decide.VersionAt(d.UpdateTime) != item.Version: // what it holds now was neither counted nor shown
-		return documents.ErrChanged
+	if err == nil && (!found || decide.VersionAt(d.UpdateTime) != item.Version) {
+		err = documents.ErrChanged // what it holds now was neither counted nor shown
+	}
+	if err != nil {
+		end(ctx, one, err)
+		return
 	}
 	then, next, err := a.ReadTodo(d)
 	if err != nil {
-		return err
-	}
-	if then, err = a.StillAbsent(ctx, then); err != nil {
-		return err
+		end(ctx, one, err)
+		return
 	}
 	for _, f := range then {
 		f.Most = item.Most
 	}
-	switch left := a.doRest(ctx, []*decide.Item{item}, then, [][]*decide.Item{next}); {
-	case left == nil:
+	a.LookAgain(ctx, then) // what is back must not count for Most
+	left := a.doRest(ctx, one, then, [][]*decide.Item{next})
+	switch left.Kind {
+	case decide.Done:
 		a.Log.Over(item.Ref)
-		return nil
-	case mustStay(left): // which is counted, and no failure
-		return errLater
-	case errors.Is(left, cleanup.ErrOutOfTime), ctx.Err() != nil:
+	case decide.Kept: // which is counted, and no failure
+		left = decide.Fate{Kind: decide.Later}
+	case decide.OutOfTime:
 		item.Begun = true
-		return cleanup.ErrOutOfTime
 	default:
-		return left
 	}
+	item.Fate = left
 }

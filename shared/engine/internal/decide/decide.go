@@ -51,14 +51,31 @@ type Decider struct {
 
 // Outcome is what was decided about one item.
 type Outcome struct {
-	Decision  cleanup.Decision // what it was judged as
-	Change    cleanup.Change
-	Written   bool   // its writes are in the commit
-	Apart     bool   // it needs a commit of its own
-	Postponed bool   // there was no room for its writes
-	Invalid   string // why it cannot be judged now, although it could be while planning
-	Err       error  // it could not be decided
+	Decision cleanup.Decision // what it was judged as
+	Change   cleanup.Change
+	Place    Place
+	Fate     Fate // why it is refused
 }
+
+// Invalid returns why the item cannot be judged, or turned out to be none that can be done; "" if that is not so.
+func (o Outcome) Invalid() string {
+	if o.Decision.Invalid {
+		return o.Decision.Reason
+	}
+	return o.Change.Invalid
+}
+
+// Place says where the change of an item is made.
+type Place int
+
+// The places of a change.
+const (
+	Refused    Place = iota // nowhere: the item is not due, or may not be done
+	Nowhere                 // the change asks for nothing
+	InCommit                // its writes are in the commit, or nothing but what follows
+	Alone                   // the item needs a commit of its own
+	NextCommit              // there was no room for its writes
+)
 
 // Decide judges items and says what is to be written for each. An error concerns the group as a whole.
 func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Item) ([]Outcome, error) {
@@ -69,17 +86,36 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Item)
 	outcomes := make([]Outcome, len(group))
 	var due []int
 	for i, w := range group {
-		if outcomes[i] = d.judged(items, i, w, found[w.Ref]); outcomes[i].Err == nil {
+		if outcomes[i] = d.judged(ctx, items, i, w, found[w.Ref]); outcomes[i].Fate.Kind == Done {
 			due = append(due, i)
 		}
 	}
 	if err := items.Gather(ctx, src, due); err != nil {
 		return nil, asGroup(err)
 	}
-	together := &commit{written: map[documents.Ref]bool{}}
+	writes, written := 0, map[documents.Ref]bool{} // by the commit
 	for _, i := range due {
-		d.change(items, i, group[i], &outcomes[i])
-		outcomes[i].place(group[i], len(group) == 1, together)
+		o := &outcomes[i]
+		if o.Change, o.Fate = d.change(ctx, items, i, group[i], o.Decision); o.Fate.Kind != Done {
+			continue
+		}
+		more := o.Change.Writes
+		another := func(w documents.Write) bool { return written[w.Ref] } // item of the group writes there, too
+		switch {
+		case len(more)+len(o.Change.Then)+len(o.Change.Next) == 0:
+			o.Place = Nowhere
+			if len(group) > 1 && o.Change.Again && o.Change.From == group[i].From {
+				o.Place = Alone
+			}
+		case writes > 0 && writes+len(more) > maxWrites, slices.ContainsFunc(more, another):
+			o.Place = NextCommit
+		default:
+			o.Place = InCommit
+			writes += len(more)
+			for _, w := range more {
+				written[w.Ref] = true
+			}
+		}
 	}
 	return outcomes, nil
 }
@@ -107,64 +143,46 @@ func load(ctx context.Context, src cleanup.Source, group []*Item) (
 	return items, found, nil
 }
 
-// judged returns what loaded item i is judged as. Unless it is due as it was asked for, Err says why not. now is its document,
-// the zero one if there is none.
-func (d *Decider) judged(items cleanup.Loaded, i int, w *Item, now documents.Document) (o Outcome) {
+// judged returns what loaded item i is judged as, and why it is refused unless it is due as it was asked for. now is its
+// document, the zero one if there is none.
+func (d *Decider) judged(ctx context.Context, items cleanup.Loaded, i int, w *Item, now documents.Document) (o Outcome) {
 	judged, err := items.Judge(i, d.Run)
+	kept := d.Keeps(w)
 	switch {
 	case err != nil:
-		o.Err = err
+		o.Fate = FateOf(ctx, err)
 	case d.Approved != nil && w.Version != "" && VersionAt(now.UpdateTime) != w.Version,
 		w.Rule.DeletesAlone() && now.UpdateTime.IsZero():
-		o.Err = documents.ErrChanged
-	case judged.Kind != "" && d.KeptBy(w.Ref.Path()) != nil:
-		o.Err = d.KeptBy(w.Ref.Path())
+		o.Fate = Fate{Kind: Changed, Because: becauseChanged}
+	case judged.Kind != "" && kept != nil:
+		o.Fate = kept.Fate()
+	case judged.Invalid:
+		o.Fate = Fate{Kind: Changed, Because: becauseChanged + ", " + judged.Reason}
 	case judged.Kind == "" || w.Action != "" && !w.Again && judged.Kind != w.Action:
-		o.Err = documents.ErrChanged
-		if judged.Invalid {
-			o.Invalid, o.Err = judged.Reason, fmt.Errorf("%w, %s", documents.ErrChanged, judged.Reason)
-		}
-	default:
-		o.Decision = judged
+		o.Fate = Fate{Kind: Changed, Because: becauseChanged}
 	}
+	o.Decision = judged
 	return o
 }
 
-// change adds the change of loaded item i, which is due, to its outcome, or why there is to be none.
-func (d *Decider) change(items cleanup.Loaded, i int, w *Item, o *Outcome) {
+// change returns the change of loaded item i, which is due, and why it is refused, if it is.
+func (d *Decider) change(
+	ctx context.Context, items cleanup.Loaded, i int, w *Item, due cleanup.Decision,
+) (c cleanup.Change, f Fate) {
+	var err error
 	if w.Rule.DeletesAlone() {
-		o.Change.Writes = []documents.Write{{Op: documents.Delete, Ref: w.Ref}}
-	} else if o.Change, o.Err = items.Change(i, o.Decision, d.Run); o.Err == nil && o.Change.Invalid != "" {
-		o.Invalid, o.Err = o.Change.Invalid, &InvalidError{o.Change.Invalid}
+		c.Writes = []documents.Write{{Op: documents.Delete, Ref: w.Ref}}
+	} else if c, err = items.Change(i, due, d.Run); err == nil && c.Invalid != "" {
+		return c, Fate{Kind: Invalid, Reason: c.Invalid, Because: c.Invalid}
 	}
-	if o.Err == nil {
-		o.Err = d.beyond(w.Rule, w.Ref, o.Change)
+	if err == nil {
+		err = d.beyond(w.Rule, w.Ref, c)
 	}
-	if kept := d.keptWith(o.Change); kept != nil && o.Err == nil {
-		o.Err = kept
+	if kept := d.kept(d.targetsOf(c)...); kept != nil && err == nil {
+		return c, kept.Fate()
 	}
+	return c, FateOf(ctx, err)
 }
-
-// place says whether the outcome of an item is written by the commit, which it has to itself if it is alone.
-func (o *Outcome) place(w *Item, alone bool, together *commit) {
-	switch {
-	case o.Err != nil:
-	case len(o.Change.Writes)+len(o.Change.Then)+len(o.Change.Next) == 0:
-		o.Apart = !alone && o.Change.Again && o.Change.From == w.From
-	case together.takes(o.Change.Writes):
-		o.Written = true
-	default:
-		o.Postponed = true
-	}
-}
-
-// InvalidError says why an item is kept that turned out to be none that can be done.
-type InvalidError struct{ Reason string }
-
-func (e *InvalidError) Error() string { return e.Reason }
-
-// Is makes it a [documents.ErrChanged]: the item is no longer what was planned.
-func (e *InvalidError) Is(target error) bool { return target == documents.ErrChanged }
 
 // ErrGroup says that a rule failed for a group as a whole, so that the item that is to blame has to be found.
 var ErrGroup = errors.New("the group could not be judged")
@@ -176,25 +194,6 @@ func asGroup(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrGroup, err)
-}
-
-// commit is what the items of a group write together.
-type commit struct {
-	writes  int
-	written map[documents.Ref]bool
-}
-
-// takes adds writes if there is room for them, and if no other item of the commit writes to the same documents.
-func (c *commit) takes(writes []documents.Write) bool {
-	same := func(w documents.Write) bool { return c.written[w.Ref] }
-	if c.writes > 0 && c.writes+len(writes) > maxWrites || slices.ContainsFunc(writes, same) {
-		return false
-	}
-	for _, w := range writes {
-		c.written[w.Ref] = true
-	}
-	c.writes += len(writes)
-	return true
 }
 
 // Accounts decides about accounts by their attributes and, if they are due, by the documents that may keep them.

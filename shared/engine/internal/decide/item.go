@@ -46,8 +46,7 @@ type State struct {
 	Begun  bool              // a commit has changed it
 	Partly bool              // one has changed what is done before it
 	Handed bool              // a task was handed over before its commit
-	Left   bool              // it is left for lack of time
-	Err    error             // what became of it: nil when it is done, ErrChanged, ErrOutOfTime, or why it stays or failed
+	Fate   Fate              // what became of it
 }
 
 // FinishKind is what the report calls it to do what an interrupted run has left to do.
@@ -56,20 +55,6 @@ const FinishKind = "finish interrupted action"
 // NewItem returns a document to judge by a rule, which follows from another item unless of is nil.
 func NewItem(of *Item, item cleanup.Item) *Item {
 	return &Item{Planned: report.Planned{Target: item.Ref.Path()}, Of: of, Rule: item.Rule, Ref: item.Ref}
-}
-
-// Alike reports whether two items can be done together.
-func (i *Item) Alike(other *Item) bool {
-	switch {
-	case i.Rule != nil:
-		return other.Rule != nil && i.Rule.Named() == other.Rule.Named()
-	case i.Then != nil:
-		return other.Then != nil && i.Then.Task == nil && other.Then.Task == nil &&
-			(i.UID == "") == (other.UID == "") && i.Then.Object.Folder == other.Then.Object.Folder
-	case i.Object != nil:
-		return other.Object != nil
-	}
-	return i.Account != nil && i.Account == other.Account
 }
 
 // RoomLeft returns how many documents besides its own its commit may hold.

@@ -30,60 +30,61 @@ func (d *Decider) KeepAll(s jobstate.State) {
 	d.keeps.Store(&keeps)
 }
 
-// Listed returns what the job keeps because it is listed.
-func (d *Decider) Listed() jobstate.Keeps {
-	if keeps := d.keeps.Load(); keeps != nil {
-		return *keeps
-	}
-	return jobstate.Keeps{}
+// target is something that is deleted or changed, as the list names it.
+type target struct {
+	path  string
+	with  bool // it belongs to an item, which stays if this does
+	stays bool // it is changed, and what is below it is not touched
 }
 
-// KeptBy returns why an item is kept, if the list has it or something that belongs to it; nil if not. Plan and commit ask here.
-func (d *Decider) KeptBy(target string) *KeptError {
-	switch keeps := d.Listed(); {
-	case keeps.Has(target):
-		return &KeptError{Reason: jobstate.KeptListed, Target: target}
-	case keeps.Within(target):
-		return &KeptError{Reason: jobstate.KeptWithListed, Target: "something below " + target}
-	}
-	return nil
-}
-
-// Keeps returns why an item is kept: the list has it, what belongs to it, or a document that is deleted with an account; nil if
-// none of these.
+// Keeps returns why an item is kept: because of itself, of what it leads to, or of documents that are deleted with an account; nil if
+// it is not. The plan and what follows a commit ask here; the commit, with the change of its item, in [Decider.change].
 func (d *Decider) Keeps(i *Item) *KeptError {
-	if kept := d.KeptBy(i.Target); kept != nil || i.Account == nil || i.Account.Next == nil {
-		return kept
+	targets := []target{{path: i.Target}}
+	if i.Then != nil {
+		targets = d.targetsOf(cleanup.Change{Then: []cleanup.FollowUp{*i.Then}})
+	} else if i.Account != nil && i.Account.Next != nil {
+		targets = append(targets, d.targetsOf(cleanup.Change{Next: i.Account.Next(i.UID)})...)
 	}
-	return d.keptWith(cleanup.Change{Next: i.Account.Next(i.UID)})
+	return d.kept(targets...)
 }
 
-// keptWith returns why an item is kept whose change would delete or change something on the list; nil if it would not.
-func (d *Decider) keptWith(c cleanup.Change) *KeptError {
-	var targets []string
+// targetsOf returns what a change of an item deletes or changes.
+func (d *Decider) targetsOf(c cleanup.Change) (all []target) {
 	for _, w := range c.Writes {
-		if path := w.Ref.Path(); w.Op == documents.Delete || !w.Sent && w.Op != documents.Create && d.Listed().Has(path) {
-			targets = append(targets, path)
+		if w.Op == documents.Delete || !w.Sent && w.Op != documents.Create {
+			all = append(all, target{path: w.Ref.Path(), with: true, stays: w.Op != documents.Delete})
 		}
 	}
 	for _, f := range c.Then {
-		targets = append(targets, d.TargetOf(f))
+		all = append(all, target{path: d.TargetOf(f), with: true})
 	}
 	for _, item := range c.Next {
-		targets = append(targets, item.Ref.Path())
+		all = append(all, target{path: item.Ref.Path(), with: true})
 	}
-	for _, target := range targets {
-		if kept := d.KeptBy(target); kept != nil {
-			return kept.With()
-		}
-	}
-	return nil
+	return all
 }
 
-// FollowsKept returns why a follow-up is not done that would delete something on the list; nil if it would not.
-func (d *Decider) FollowsKept(f cleanup.FollowUp) *KeptError {
-	if kept := d.KeptBy(d.TargetOf(f)); kept != nil {
-		return kept.With()
+// kept returns why something stays, because of the first of some targets that the list keeps; nil if it keeps none. Every question
+// about the list comes here.
+func (d *Decider) kept(targets ...target) *KeptError {
+	var keeps jobstate.Keeps
+	if listed := d.keeps.Load(); listed != nil {
+		keeps = *listed
+	}
+	for _, t := range targets {
+		reason, what := keeps.Why(t.path), t.path
+		if reason == "" || t.stays && reason != jobstate.KeptListed {
+			continue
+		}
+		if reason == jobstate.KeptWithListed {
+			what = "something below " + what
+		}
+		kept := &KeptError{Reason: reason, Target: what}
+		if t.with {
+			return kept.With()
+		}
+		return kept
 	}
 	return nil
 }

@@ -9,24 +9,32 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// Preview judges an item as its commit would, and adds to it what that would do. It reads no more than a commit, and writes nothing.
+// Preview judges an item as its commit would, and adds to it what that would do. It reads no more than a commit, and writes
+// nothing.
 func (d *Decider) Preview(ctx context.Context, item *Item) error {
-	outcomes, err := d.Decide(ctx, d.untransacted(), []*Item{item})
+	_, err := d.preview(ctx, d.untransacted(), item)
+	return err
+}
+
+// preview is [Decider.Preview] of an item with what was read before. It reports whether the commit would do anything.
+func (d *Decider) preview(ctx context.Context, src *Source, item *Item) (does bool, err error) {
+	outcomes, err := d.Decide(ctx, src, []*Item{item})
 	if errors.Is(err, documents.ErrTooMuch) {
 		item.More = true
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	o, kept := outcomes[0], new(KeptError)
-	switch {
-	case o.Err == nil:
+	switch o := outcomes[0]; o.Fate.Kind {
+	case Done:
 		item.previewed(o.Change)
-	case errors.As(o.Err, &kept), o.Change.Invalid != "":
-		item.Kept = o.Err.Error()
+		return true, nil
+	case Kept, Invalid:
+		item.Kept = o.Fate.Because
+	default: // it was changed since it was found, or the run fails with it
 	}
-	return nil // anything else was changed since it was found, or the run fails with it
+	return false, nil
 }
 
 // PreviewNext adds to the item of an account what is deleted once the account is: documents, and what is deleted with them.
@@ -35,18 +43,11 @@ func (d *Decider) PreviewNext(ctx context.Context, account *Item, next []cleanup
 	src.deleted = account.UID
 	for _, n := range next {
 		item := NewItem(account, n)
-		outcomes, err := d.Decide(ctx, src, []*Item{item})
-		switch {
-		case errors.Is(err, documents.ErrTooMuch):
-			account.More = true
-			continue
-		case err != nil:
+		does, err := d.preview(ctx, src, item)
+		if err != nil {
 			return err
-		case outcomes[0].Err != nil: // it does not exist, or something keeps it
-			continue
 		}
-		item.previewed(outcomes[0].Change)
-		if !item.Gone {
+		if does && !item.Gone {
 			account.has("delete "+report.KindOf(item.Target), 1)
 		}
 		for what, times := range item.With {
@@ -114,15 +115,21 @@ func (i *Item) has(what string, times int) {
 // PreviewTodo adds to an item what a run would do of what an earlier one left to do.
 func (d *Decider) PreviewTodo(ctx context.Context, item *Item, then, next []*Item) error {
 	item.More = len(next) > 0
-	then, err := d.StillAbsent(ctx, then)
+	d.LookAgain(ctx, then)
 	for _, i := range then {
-		if kept := d.FollowsKept(*i.Then); kept != nil {
+		kept := d.Keeps(i)
+		switch {
+		case i.Fate.Kind == Back:
+			d.KeepNamed(ctx, d.TargetOf(*i.Then), i.Fate.Reason)
+		case i.Fate.Kind != Done:
+			return i.Fate.Err
+		case kept != nil:
 			item.Kept = kept.Error()
-			continue
+		default:
+			item.follows(*i.Then)
 		}
-		item.follows(*i.Then)
 	}
-	return err
+	return nil
 }
 
 // maxWhole is how many whole documents, of up to 1 MiB each, one request for a preview asks for.
@@ -131,7 +138,7 @@ const maxWhole = 30
 // untransacted returns what rules read from as in a commit, though in no transaction.
 func (d *Decider) untransacted() *Source {
 	s := d.Source()
-	s.left = new(cleanup.MaxRoom)
+	s.room = new(cleanup.MaxRoom)
 	s.first = func(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
 		most := limit
 		if q.Select == nil {

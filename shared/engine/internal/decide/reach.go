@@ -3,22 +3,18 @@ package decide
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
-// idHole stands for the item's id in [cleanup.Files].Folder.
-const idHole = "{id}"
+// IDHole stands for the item's id in [cleanup.Files].Folder.
+const IDHole = "{id}"
 
 // in reports whether a collection matches a pattern.
 func in(pattern, collection string) bool {
@@ -48,8 +44,8 @@ func inAny(patterns []string, ref documents.Ref) bool {
 // Has reports whether a document may be an item.
 func Has(r cleanup.Reach, item documents.Ref) bool { return in(r.Items, item.Collection) }
 
-// writes reports whether an operation on a document is within reach.
-func writes(r cleanup.Reach, op documents.Op, ref documents.Ref) bool {
+// Writes reports whether an operation on a document is within reach.
+func Writes(r cleanup.Reach, op documents.Op, ref documents.Ref) bool {
 	if op == documents.Delete {
 		return inAny(r.Deletes, ref)
 	}
@@ -63,12 +59,12 @@ func hasObject(r cleanup.Reach, o cleanup.ObjectDeletion, id string, c config.Co
 		return false
 	}
 	return slices.ContainsFunc(r.Objects, func(f cleanup.Files) bool {
-		folder := strings.ReplaceAll(f.Folder, idHole, id)
+		folder := strings.ReplaceAll(f.Folder, IDHole, id)
 		switch {
 		case f.Owner != o.OwnerKey, f.Homes != (o.Home != ""), f.Homes && !isHome(f.Folder, o.Home):
 			return false
 		case o.Folder:
-			return f.Whole && strings.Contains(f.Folder, idHole) && o.Name == folder
+			return f.Whole && strings.Contains(f.Folder, IDHole) && o.Name == folder
 		case f.Setting != nil:
 			return f.Setting(c).Hold(o.Name)
 		}
@@ -85,7 +81,7 @@ func isHome(in, folder string) bool {
 // follows reports whether a follow-up that a Todo holds of an item, which is gone, is within reach.
 func follows(r cleanup.Reach, f cleanup.FollowUp, c config.Config) bool {
 	switch {
-	case !Has(r, f.Absent) || !writes(r, documents.Delete, f.Absent) || f.Task != nil || f.Recorded != nil:
+	case !Has(r, f.Absent) || !Writes(r, documents.Delete, f.Absent) || f.Task != nil || f.Recorded != nil:
 		return false
 	case f.Account != "":
 		return r.Account && f.Account == f.Absent.ID && f.Object == (cleanup.ObjectDeletion{})
@@ -120,7 +116,7 @@ func (d *Decider) beyond(rule cleanup.AnyRule, item documents.Ref, c cleanup.Cha
 		}
 	}
 	for _, w := range all {
-		if !writes(r, w.Op, w.Ref) {
+		if !Writes(r, w.Op, w.Ref) {
 			return outside(w.String())
 		}
 	}
@@ -135,15 +131,6 @@ func rulesOf(j cleanup.Job) map[string]cleanup.AnyRule {
 	return byName
 }
 
-// reaches returns what the job itself and its rules can do.
-func reaches(j cleanup.Job) []cleanup.Reach {
-	all := []cleanup.Reach{j.Reach}
-	for _, rule := range rulesOf(j) {
-		all = append(all, rule.Reaches())
-	}
-	return all
-}
-
 // Proposes returns an error if the job itself does not declare an item.
 func Proposes(j cleanup.Job, i *Item) error {
 	held := func(f cleanup.Files) bool { return objects.Folders{f.Folder}.Hold(i.Object.Name) }
@@ -151,73 +138,4 @@ func Proposes(j cleanup.Job, i *Item) error {
 		return fmt.Errorf("job %s would do this, %w", j.Name, ErrReach)
 	}
 	return nil
-}
-
-// CanHaveDone returns what reports whether a run of the job can have done what a record of its undo log says for an item, for as
-// many records as there are. Folders that a setting names are not known here, so any object counts as one of those.
-func CanHaveDone(j cleanup.Job) func(r undo.Record, item string) bool {
-	reaches := reaches(j)
-	held := heldBy(reaches)
-	return func(record undo.Record, item string) bool {
-		switch {
-		case record.Object != nil:
-			return held(record.Object.Name)
-		case record.Account != nil && !isOf(*record.Account):
-			return false
-		case record.Account != nil && item == report.AccountTarget(record.Account.UID):
-			return j.Reach.Account
-		}
-		return slices.ContainsFunc(reaches, func(r cleanup.Reach) bool {
-			switch {
-			case record.Write != nil:
-				ref, err := documents.RefOf(record.Write.Path)
-				return err == nil && writes(r, record.Write.Op, ref)
-			case record.Account != nil: // a document's
-				ref, err := documents.RefOf(item)
-				return err == nil && r.Account && Has(r, ref) && ref.ID == record.Account.UID
-			}
-			return true // an item, which is but a name
-		})
-	}
-}
-
-// Covers returns what reports whether a job could delete or change what a record is of, or judges it.
-func Covers(j cleanup.Job) func(undo.Record) bool {
-	reaches := reaches(j)
-	held := heldBy(reaches)
-	return func(record undo.Record) bool {
-		if record.Object != nil {
-			return held(record.Object.Name)
-		}
-		return slices.ContainsFunc(reaches, func(r cleanup.Reach) bool {
-			if record.Write == nil {
-				return record.Account != nil && r.Account
-			}
-			ref, err := documents.RefOf(record.Write.Path)
-			return err == nil && (Has(r, ref) || inAny(r.Deletes, ref) || inAny(r.Writes, ref))
-		})
-	}
-}
-
-// isOf reports whether what is recorded of an account is of the account that the record names.
-func isOf(deleted undo.Account) bool {
-	a, err := accounts.Parse(deleted.Data)
-	return err == nil && a.UID == deleted.UID
-}
-
-// heldBy returns what reports whether an object can have been one of those within reach, of any item.
-func heldBy(reaches []cleanup.Reach) func(name string) bool {
-	var below []*regexp.Regexp
-	for _, r := range reaches {
-		for _, f := range r.Objects {
-			if f.Setting != nil {
-				return func(string) bool { return true }
-			}
-			pattern := strings.ReplaceAll(regexp.QuoteMeta(f.Folder), regexp.QuoteMeta(idHole), "[^/]+")
-			below = append(below, regexp.MustCompile("^"+pattern+"(?s:.)"))
-		}
-	}
-	return func(name string) bool {
-		return slices.ContainsFunc(below, func(r *regexp.Regexp) bool { return r.MatchString(name) })
-	}
 }

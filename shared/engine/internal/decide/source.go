@@ -31,7 +31,7 @@ type Source struct {
 	read    func(ctx context.Context, paths []string) (map[string]documents.Document, error)
 	first   func(context.Context, documents.Query, documents.Cursor, int) ([]documents.Document, error)
 	count   func(ctx context.Context, q documents.Query) (int, error)
-	left    *int   // children that the commit may still hold; nil: there is no commit
+	room    *int   // for so many children more in the commit; nil: there is no commit
 	deleted string // the uid of an account that counts as deleted, in a preview of what follows that
 
 	mu  sync.Mutex
@@ -48,7 +48,7 @@ func (d *Decider) Source() *Source {
 
 // In returns what rules read from in a commit, which may hold so many children.
 func (d *Decider) In(tx *documents.Transaction, children int) *Source {
-	s := &Source{decider: d, left: &children, got: map[documents.Ref]*documents.Document{}}
+	s := &Source{decider: d, room: &children, got: map[documents.Ref]*documents.Document{}}
 	s.read, s.count = tx.GetAll, tx.Count
 	s.first = func(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
 		return s.stream(ctx, tx, q, from, limit)
@@ -128,13 +128,13 @@ func (s *Source) Lacking(ctx context.Context, q documents.Query, field string) (
 // Children implements [cleanup.Source]. It takes one query for up to 30 of the parents' names, as long as the room lasts. A query
 // for several parents whose answer is cut off tells nothing about any of them, for it is in no order of theirs.
 func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []string) (map[string]cleanup.Belonging, error) {
-	left := cmp.Or(s.left, new(cleanup.MaxRoom))
+	room := cmp.Or(s.room, new(cleanup.MaxRoom))
 	all := make(map[string]cleanup.Belonging, len(parents))
 	for len(parents) > 0 {
 		n := inOneQuery(c, parents)
 		asked := parents[:n]
 		parents = parents[n:]
-		limit := *left + 1
+		limit := *room + 1
 		found, err := s.first(ctx, c.Query(asked...), c.From, limit)
 		cut := len(found) == limit
 		if errors.Is(err, documents.ErrTooMuch) {
@@ -146,8 +146,8 @@ func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []str
 		if cut && len(asked) > 1 {
 			continue // none of them is whole
 		}
-		found = found[:min(len(found), *left)]
-		*left -= len(found)
+		found = found[:min(len(found), *room)]
+		*room -= len(found)
 		var next documents.Cursor
 		if cut && len(found) > 0 {
 			if next, err = c.Query(asked...).After(found[len(found)-1]); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,46 +69,54 @@ func followUpsOf(s runlog.Step) (all []cleanup.FollowUp) {
 	return all
 }
 
-// keptRestored is why a follow-up is left out.
-const keptRestored = "its document was restored since"
-
-// KeepRestored counts and names what follows from a document that is back, and is left out.
-func (d *Decider) KeepRestored(ctx context.Context, i *Item) {
-	reason := keptRestored
-	if i.Then.Object != (cleanup.ObjectDeletion{}) {
-		reason = keptFileRestored
-	}
-	d.KeepNamed(ctx, d.TargetOf(*i.Then), reason)
-}
-
-// StillAbsent looks up the documents that led to some items, and returns those whose document does not exist. It counts and names
-// the others.
-func (d *Decider) StillAbsent(ctx context.Context, all []*Item) (still []*Item, err error) {
-	absent := make([]documents.Ref, len(all))
-	for n, i := range all {
-		absent[n] = i.Then.Absent
-	}
-	back, err := d.Source().Get(ctx, absent)
-	if err != nil {
-		return nil, err
-	}
+// LookAgain looks up the documents whose absence is the reason to delete items. Those end whose documents are there again, and
+// those of which that is unknown.
+func (d *Decider) LookAgain(ctx context.Context, all []*Item) {
+	ids := map[string][]string{} // by collection
 	for _, i := range all {
-		if _, restored := back[i.Then.Absent]; restored {
-			d.KeepRestored(ctx, i)
-			continue
+		for _, ref := range i.absent() {
+			if !slices.Contains(ids[ref.Collection], ref.ID) {
+				ids[ref.Collection] = append(ids[ref.Collection], ref.ID)
+			}
 		}
-		still = append(still, i)
 	}
-	return still, nil
+	for collection, ids := range ids {
+		missing, err := d.Documents.Missing(ctx, collection, ids)
+		for _, i := range all {
+			for _, ref := range i.absent() {
+				switch {
+				case ref.Collection != collection:
+				case err != nil:
+					i.Ends(FateOf(ctx, err))
+				case !slices.Contains(missing, ref.ID):
+					i.Ends(i.IsBack())
+				}
+			}
+		}
+	}
 }
 
-// Reasons to keep an object that a deleted document led to.
-const (
-	keptUploadedAnew = "a file that was uploaded again since"
-	keptFileRestored = "a file whose document was restored since"
-)
+// absent returns the documents whose absence is the reason to delete the item.
+func (i *Item) absent() []documents.Ref {
+	switch {
+	case i.Object != nil:
+		return i.Object.Absent
+	case i.Then != nil && i.Then.Absent != (documents.Ref{}): // or documents of the application tell of it
+		return []documents.Ref{i.Then.Absent}
+	}
+	return nil
+}
 
-// KeepsObject returns why an object is kept, "" if it is not.
+// IsBack is the fate of what is deleted because a document is absent, when that is there again.
+func (i *Item) IsBack() Fate {
+	reason := "its document was restored since"
+	if i.UID == "" {
+		reason = "a file whose document was restored since"
+	}
+	return Fate{Kind: Back, Reason: reason, Because: "its document is there again"}
+}
+
+// KeepsObject returns why an object is kept to which a deleted document led, "" if it is not.
 func KeepsObject(o cleanup.ObjectDeletion, object objects.Object, at time.Time) string {
 	owner, named := object.Metadata[o.OwnerKey]
 	switch {
@@ -116,7 +125,7 @@ func KeepsObject(o cleanup.ObjectDeletion, object objects.Object, at time.Time) 
 	case o.Home != "" && !named && !strings.HasPrefix(object.Name, o.Home):
 		return "a file without " + o.OwnerKey + " outside the folder of its document's author"
 	case object.Created.After(at):
-		return keptUploadedAnew
+		return "a file that was uploaded again since"
 	default:
 		return ""
 	}

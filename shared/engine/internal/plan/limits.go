@@ -13,16 +13,19 @@ import (
 // The safety limits judge each pass of a plan by itself. They stop what is more likely a mistake than a cleanup: a wrong or empty
 // database must never empty a bucket. A run with force lifts those on numbers and shares.
 
-// limit is a safety limit on what a pass looked at or counted of a collection. The one on a pass's actions is [Planner.tooMany].
+// limit is a safety limit on the actions of a pass, or on what it looked at or counted of a collection.
 type limit struct {
 	name  string
 	force bool // lifts it
 	// trips reports whether it trips, and what it allows.
-	trips func(ctx context.Context, p *Planner, c cleanup.Count) (trips bool, most int, err error)
+	trips func(ctx context.Context, p *Planner, c *cleanup.Count) (trips bool, most int, err error)
 }
 
 var limits = []limit{
-	{report.EmptyCollection, false, func(ctx context.Context, p *Planner, c cleanup.Count) (bool, int, error) {
+	{report.MaxActions, true, func(_ context.Context, p *Planner, c *cleanup.Count) (bool, int, error) {
+		return c == &p.section.actions && p.tooMany(), p.Config.MaxActions, nil
+	}},
+	{report.EmptyCollection, false, func(ctx context.Context, p *Planner, c *cleanup.Count) (bool, int, error) {
 		if c.Field != "" || c.Missing == 0 || c.Exists > 0 { // however few are missing
 			return c.Field != "", 0, nil
 		}
@@ -32,8 +35,8 @@ var limits = []limit{
 		}
 		return empty, 0, err
 	}},
-	{report.NeverFound, false, func(_ context.Context, _ *Planner, c cleanup.Count) (bool, int, error) { return c.Why != "", 0, nil }},
-	{report.MaxDuePercent, true, func(_ context.Context, p *Planner, c cleanup.Count) (bool, int, error) {
+	{report.NeverFound, false, func(_ context.Context, _ *Planner, c *cleanup.Count) (bool, int, error) { return c.Why != "", 0, nil }},
+	{report.MaxDuePercent, true, func(_ context.Context, p *Planner, c *cleanup.Count) (bool, int, error) {
 		most := cmp.Or(c.Percent, p.Config.MaxDuePercent)
 		return c.Looked >= config.EnoughForShare && c.Due*100 > most*c.Looked, most, nil
 	}},
@@ -41,7 +44,9 @@ var limits = []limit{
 
 // trips returns which limits the section that is being planned trips by what it counted.
 func (p *Planner) trips(ctx context.Context) (tripped []*cleanup.LimitError, err error) {
-	for _, c := range p.section.counts {
+	s := p.section
+	counts := append([]*cleanup.Count{&s.actions}, s.counts...)
+	for _, c := range counts {
 		if c.Unknown != nil && !p.Report.Force {
 			return nil, c.Unknown
 		}
@@ -50,15 +55,15 @@ func (p *Planner) trips(ctx context.Context) (tripped []*cleanup.LimitError, err
 		if l.force && p.Report.Force {
 			continue
 		}
-		for _, c := range p.section.counts {
-			trips, most, err := l.trips(ctx, p, *c)
+		for _, c := range counts {
+			trips, most, err := l.trips(ctx, p, c)
 			if err != nil {
 				return nil, err
 			}
 			if !trips {
 				continue
 			}
-			e := &cleanup.LimitError{Pass: c.Pass, Limit: l.name, Most: most, Collection: c.Collection, Field: c.Field, Why: c.Why}
+			e := &cleanup.LimitError{Pass: s.Name, Limit: l.name, Most: most, Collection: c.Collection, Field: c.Field, Why: c.Why}
 			if l.force {
 				e.Due, e.Looked = c.Due, c.Looked
 				if 2*c.InFolder > c.Due {
@@ -74,11 +79,7 @@ func (p *Planner) trips(ctx context.Context) (tripped []*cleanup.LimitError, err
 	return tripped, nil
 }
 
-// tooMany returns the error of the section that is being planned if that has more actions than it may have.
-func (p *Planner) tooMany() *cleanup.LimitError {
-	s := p.section
-	if p.Report.Force || s.planned <= p.Config.MaxActions {
-		return nil
-	}
-	return &cleanup.LimitError{Pass: s.Name, Limit: report.MaxActions, Due: s.planned, Most: p.Config.MaxActions}
+// tooMany reports whether the section that is being planned has more actions than it may have.
+func (p *Planner) tooMany() bool {
+	return !p.Report.Force && p.section.actions.Due > p.Config.MaxActions
 }

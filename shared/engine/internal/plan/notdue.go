@@ -37,7 +37,7 @@ func (p *Planner) CountNotDue(ctx context.Context, n cleanup.NotDue) {
 		queries[i].Select = nil
 	}
 	counted := p.count(ctx, queries)
-	p.counts = append(p.counts, func() {
+	p.section.underWay = append(p.section.underWay, func() {
 		of, ok := counted()
 		if ok {
 			found, odd := of[0], max(0, of[2]-of[1]-of[0])
@@ -58,14 +58,6 @@ func (p *Planner) CountNotDue(ctx context.Context, n cleanup.NotDue) {
 			n.Then(of[all], of[0], ok)
 		}
 	})
-}
-
-// awaitCounts waits for the counts that are under way.
-func (p *Planner) awaitCounts() {
-	for _, counted := range p.counts {
-		counted()
-	}
-	p.counts = nil
 }
 
 // CountAll implements [cleanup.Plan].

@@ -28,7 +28,7 @@ type Options struct {
 // Planner makes a plan, and holds it: actions, the checkpoints between them, and what the safety limits judge them by.
 type Planner struct {
 	Items     []*decide.Item
-	Tripped   []*cleanup.LimitError               // safety limits, each of which stopped the plan or a section of it
+	Tripped   []*cleanup.LimitError               // each left a section out of the plan
 	OutOfTime bool                                // planning ended before all was planned
 	Next      func(undone []documents.Ref) string // where the next run begins; nil: at the beginning
 
@@ -40,12 +40,11 @@ type Planner struct {
 	checkpoints []checkpoint
 	size        int                    // actions as MAX_ACTIONS counts them, without those of dropped sections
 	held        int                    // bytes of what is proposed
-	section     *section               // which is being planned; those before it have been judged
+	section     *section               // which is being planned
 	previewed   int                    // actions of which a preview has worked out what goes with them
 	left        int                    // actions that interrupted runs have left to do
 	proposed    map[proposed]bool      // items of rules that were proposed
 	pending     map[documents.Ref]bool // items that a Todo of an earlier run continues
-	counts      []func()               // what the counts that are under way come to
 }
 
 // proposed is an item that a rule judges.
@@ -92,14 +91,14 @@ func newPlanner(d *decide.Decider, s jobstate.State, o Options, from string) *Pl
 	return p
 }
 
-// plan plans first what interrupted runs have left to do, then the job. A panic of the job is the run's failure, not the process's.
+// plan plans first what interrupted runs have left to do, which is a pass by itself, then the job. A panic is the run's failure, not
+// the process's.
 func (p *Planner) plan(ctx context.Context) (err error) {
 	defer guard.Recover(&err)
-	defer p.awaitCounts()
 	if err := p.planTodos(ctx); err != nil {
 		return err
 	}
-	return p.decider.Job.Plan(ctx, &p.Planner)
+	return p.Section(ctx, cleanup.Section{}, func() error { return p.decider.Job.Plan(ctx, &p.Planner) })
 }
 
 // checkpoint says that everything before text was planned when there were so many actions.
@@ -185,13 +184,12 @@ func (p *Planner) propose(ctx context.Context, i *decide.Item) error {
 	if p.Report.DryRun {
 		p.list(i)
 	}
-	if !same || p.section.dropped {
+	if !same {
 		return nil
 	}
 	p.size += 1 + i.Also
-	p.section.planned += 1 + i.Also
-	if tripped := p.tooMany(); tripped != nil {
-		return p.trip(tripped)
+	if p.section.actions.Due += 1 + i.Also; p.tooMany() {
+		return errTooMany
 	}
 	if !p.Report.DryRun {
 		p.Items = append(p.Items, i)
@@ -220,20 +218,6 @@ func (p *Planner) stays(ctx context.Context, i *decide.Item) bool {
 		p.Fail(ctx, i.Target, i.Action, err)
 	}
 	return err != nil
-}
-
-// First implements [cleanup.Plan].
-func (p *Planner) First(ctx context.Context, q documents.Query, n int) ([]documents.Document, error) {
-	found, err := p.Documents.First(ctx, q, "", n+p.decider.Listed().In(q.Collection))
-	for i, d := range found {
-		if p.decider.KeptBy(d.Path) != nil {
-			continue
-		}
-		if n--; n < 0 {
-			return found[:i], err
-		}
-	}
-	return found, err
 }
 
 // list adds an item to the plan that a preview shows: the whole plan, or as much as an answer holds.

@@ -31,9 +31,6 @@ func (p *Planner) planTodos(ctx context.Context) error {
 			}
 		}
 	}
-	if p.left > 0 { // which is a pass by itself, so that it does not keep the job's own from beginning, nor they it
-		p.section = &section{first: len(p.Items)}
-	}
 	return nil
 }
 
@@ -90,8 +87,8 @@ func (p *Planner) countTodo(ctx context.Context, then, next []*decide.Item) (als
 	n := len(next)
 	for _, i := range then {
 		f := i.Then
-		switch kept := p.decider.FollowsKept(*f); {
-		case kept != nil:
+		switch {
+		case p.decider.Keeps(i) != nil:
 			continue
 		case !f.Object.Folder:
 			n++

@@ -57,15 +57,6 @@ func (t *Teller) count(d documents.Write, unsure bool) {
 	}
 }
 
-// DeletedAccounts logs which accounts were deleted.
-func (t *Teller) DeletedAccounts(ctx context.Context, uids []string) {
-	w := t.Writes(ctx)
-	for _, uid := range uids {
-		w.Account(uid, false)
-	}
-	w.Log()
-}
-
 // Writes collects what was written, to be logged together.
 type Writes struct {
 	ctx    context.Context
@@ -119,7 +110,7 @@ func (c *Writes) add(w written) {
 }
 
 // Object adds the deletion of an object; unsure says that the answer was lost.
-func (c *Writes) Object(_ context.Context, d objects.Deletion, unsure bool) {
+func (c *Writes) Object(d objects.Deletion, unsure bool) {
 	c.add(written{Op: "delete object", Path: report.ObjectTarget(c.teller.Report.Bucket, d.Name),
 		Generation: strconv.FormatInt(d.Generation, 10), Unsure: unsure})
 }

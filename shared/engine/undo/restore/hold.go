@@ -14,7 +14,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // What comes back would be due again, perhaps by another job. So an undo holds every job that could delete or change it again,
@@ -116,7 +115,7 @@ func (u *undoing) hold(ctx context.Context, in Project, record string) error {
 	for _, path := range slices.Sorted(maps.Keys(u.with)) {
 		isShared := strings.HasPrefix(path, report.ObjectPrefix) || strings.HasPrefix(path, report.AccountPrefix)
 		if isShared || at.database == u.Config.Database {
-			kept = append(kept, jobstate.Kept{Path: path, At: hold.At, By: hold.By, Why: hold.Why, RunID: hold.RunID})
+			kept = append(kept, jobstate.Kept{Path: path, Hold: hold})
 		}
 	}
 	err := in.change(ctx, record, func(s jobstate.State) (jobstate.State, error) {
@@ -132,7 +131,7 @@ func (u *undoing) hold(ctx context.Context, in Project, record string) error {
 		return s.Hold(hold).Rewind(), nil // what comes back may lie before its checkpoint
 	})
 	if err != nil {
-		return harmless.Errorf("hold %s: %w", record, err)
+		return fmt.Errorf("hold %s: %w", record, err)
 	}
 	return nil
 }
@@ -158,7 +157,7 @@ func (u *undoing) letGo(ctx context.Context, in Project, record string) error {
 		return s.Unkeep(stayed...), nil
 	})
 	if err != nil {
-		return harmless.Errorf("let %s go on: %w", record, err)
+		return fmt.Errorf("let %s go on: %w", record, err)
 	}
 	return nil
 }
@@ -219,7 +218,7 @@ func (p Project) Resume(ctx context.Context, job string) error {
 func (p Project) Keep(ctx context.Context, by, why string, paths ...string) error {
 	items := make([]jobstate.Kept, len(paths))
 	for i, path := range paths {
-		items[i] = jobstate.Kept{Path: path, At: p.Clock().UTC(), By: by, Why: why}
+		items[i] = jobstate.Kept{Path: path, Hold: jobstate.Hold{At: p.Clock().UTC(), By: by, Why: why}}
 	}
 	return p.change(ctx, jobstate.AllJobs, func(s jobstate.State) (jobstate.State, error) { return s.Keeping(items...) })
 }

@@ -15,30 +15,26 @@ import (
 	"sync"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Project is what a run worked on.
 type Project struct {
-	Config    config.Config // says where that is
-	DB        documents.Writer
-	Firestore *firestore.Client      // of the same database, for what DB lacks; nothing of this package uses it
-	Bucket    *storage.BucketHandle  // nil: objects are left
-	Accounts  *accounts.Importer     // nil: accounts are left
-	Clock     func() time.Time       // the operator's, for records and for how long something took: leases go by Firestore's
-	Jobs      map[string]cleanup.Job // by name: what their runs can have done
-	AtOnce    int                    // how many items come back side by side; 0: as many as are fast, in no order
+	Config   config.Config // says where that is
+	DB       documents.Writer
+	Bucket   *storage.BucketHandle  // nil: objects are left
+	Accounts *accounts.Importer     // nil: accounts are left
+	Clock    func() time.Time       // the operator's, for records and for how long something took: leases go by Firestore's
+	Jobs     map[string]cleanup.Job // by name: what their runs can have done
+	AtOnce   int                    // how many items come back side by side; 0: as many as are fast, in no order
 }
 
 // Options say what to take back.
@@ -82,7 +78,7 @@ var (
 // end. It can be repeated: what is as it was before the run stays so.
 func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Outcome) error) error {
 	if err := p.undo(ctx, runID, o, each); err != nil {
-		return fmt.Errorf("undo %s: %w", harmless.Text(runID), err)
+		return fmt.Errorf("undo %s: %w", runID, err)
 	}
 	return nil
 }
@@ -106,10 +102,10 @@ func (p Project) undo(ctx context.Context, runID string, o Options, each func(Ou
 		holder: undo.HolderPrefix + runID + "-" + rand.Text()[:8], at: p.Clock().UTC().Truncate(time.Microsecond),
 		records: map[string]int{}, writes: map[string]int{}, named: map[string]bool{}, matched: map[string]bool{},
 		refused: map[string]bool{}, by: map[string]bool{job: true}, with: map[string][]string{},
-		held: map[place]jobstate.State{}, ran: map[place]bool{}, came: map[string]bool{}, canHave: decide.CanHaveDone(p.Jobs[job]),
+		held: map[place]jobstate.State{}, ran: map[place]bool{}, came: map[string]bool{}, canHave: reachOf(p.Jobs[job]).canHaveDone,
 		covers: map[string]func(undo.Record) bool{}}
 	for name, j := range p.Jobs {
-		u.covers[name] = decide.Covers(j)
+		u.covers[name] = reachOf(j).covers
 	}
 	if o.Apply {
 		return u.apply(ctx)

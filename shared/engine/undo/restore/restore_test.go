@@ -1,7 +1,6 @@
 package restore_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +21,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -35,7 +33,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
-	"github.com/firesweep/firesweep/shared/harmless/harmlesstest"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -266,21 +263,6 @@ func TestConflicts(t *testing.T) {
 	}
 	if user, err := w.Auth(t).GetUser(ctx, "u0"); err != nil || user.Email != "new@example.com" {
 		t.Errorf("account u0 is %+v, %v", user, err)
-	}
-}
-
-// TestNumberedIDs: Firestore shows Datastore's numbers as ids that it else reserves; documents of such ids come back, and the
-// rest.
-func TestNumberedIDs(t *testing.T) {
-	w := newWorld(t)
-	for _, collection := range []string{"users", "friends", "drafts"} {
-		w.Set(t, collection+"/__id7__", map[string]any{"name": "7"})
-	}
-	steps, _ := w.undo(t, w.run(t).RunID, apply)
-	for _, collection := range []string{"users", "drafts"} {
-		if path := collection + "/__id7__"; !slices.Contains(steps[undo.Recreate], path) || w.Documents(t, collection)["__id7__"] == nil {
-			t.Errorf("%s is not back: %v", path, steps)
-		}
 	}
 }
 
@@ -994,7 +976,7 @@ func TestWhatTheRunMayNotDelete(t *testing.T) {
 				}
 				return status.Error(codes.PermissionDenied, "no")
 			}))
-			w.Hooks.Transport = onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			w.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 				switch {
 				case r.Method != http.MethodDelete || !strings.HasSuffix(r.URL.Path, "/orphan"):
 					return send()
@@ -1002,7 +984,7 @@ func TestWhatTheRunMayNotDelete(t *testing.T) {
 					answer, err := send()
 					return nil, errors.Join(syscall.ECONNRESET, err, answer.Body.Close())
 				}
-				return &http.Response{StatusCode: http.StatusForbidden, Request: r, Body: http.NoBody}, nil
+				return enginetest.StorageRefuses(r, http.StatusForbidden), nil
 			})
 			rep := w.Run(t, "")
 			enginetest.Want(t, "status", map[bool]report.Status{false: report.Failed, true: report.Completed}[lost], rep.Status)
@@ -1019,53 +1001,4 @@ func TestWhatTheRunMayNotDelete(t *testing.T) {
 			enginetest.Want(t, "drafts that the run left", map[bool]int{false: 3}[lost], len(drafts))
 		})
 	}
-}
-
-// TestWhatIsToldIsHarmless: whatever the ids, fields and accounts of what comes back, and whatever Google answers.
-func TestWhatIsToldIsHarmless(t *testing.T) {
-	w, rep := newRun(t)
-	for i, evil := range harmlesstest.Texts {
-		path, field := "users/"+evil, undo.Fields{evil: {ValueType: &firestorepb.Value_StringValue{StringValue: evil}}}
-		data := accounts.Account{UID: evil, Email: evil + "@example.com", Providers: []accounts.Provider{{ID: evil, UID: evil}}}
-		w.log(t, rep.RunID, fmt.Sprint("99999", i), w.Now, undo.Record{Item: path},
-			undo.Record{Of: 1, Write: &undo.Write{Op: documents.Delete, Path: path, Found: true, Before: field}},
-			undo.Record{Of: 1, Write: &undo.Write{Op: documents.Update, Path: "friends/" + evil, Found: true, Before: field,
-				After: undo.Fields{evil: {ValueType: &firestorepb.Value_BooleanValue{}}}}},
-			undo.Record{Of: 1, Object: &undo.Object{Name: path + "/" + evil, Generation: 1}},
-			undo.Record{Of: 1, Account: &undo.Account{UID: evil, Data: data.JSON()}})
-		w.Set(t, "friends/"+evil, map[string]any{"other": evil})
-	}
-	said := 0
-	try := func(o restore.Options) {
-		t.Helper()
-		err := w.restorer.Undo(t.Context(), rep.RunID, o, func(o restore.Outcome) error {
-			for _, text := range []string{o.Why, o.Note} {
-				if text != "" {
-					said++
-					harmlesstest.Check(t, "an outcome", errors.New(text))
-				}
-			}
-			return nil
-		})
-		harmlesstest.Check(t, fmt.Sprintf("an undo of %q", o.Only), cmp.Or(err, errors.New("")))
-	}
-	for _, evil := range harmlesstest.Texts[:2] {
-		refused := status.Error(codes.PermissionDenied, evil)
-		try(restore.Options{})
-		if said == 0 {
-			t.Error("nothing was told")
-		}
-		try(restore.Options{Only: []string{evil}})
-		restorer := w.restorer
-		w.disturb(t, before(func(r *firestorepb.CommitRequest) error {
-			if strings.Contains(fmt.Sprint(r.GetWrites()), "undoing a run") {
-				return nil
-			}
-			return refused
-		}))
-		try(restore.Options{Apply: true})
-		w.restorer = restorer
-		w.Set(t, "users/"+evil, map[string]any{"by": "somebody"})
-	}
-	try(restore.Options{Apply: true})
 }
