@@ -95,7 +95,8 @@ func divide[S ~[]E, E any](all S, of func(E) bool) (others, these S) {
 	return others, these
 }
 
-// timeOf returns what an age judges by, nil if its field is null or missing, and the time that this means; ok is false if it means none.
+// timeOf returns what an age judges by, nil if its field is null or missing, and the time that this means; ok is false if it
+// means none.
 func timeOf(i rule.Item, a criteria.Age) (value any, at time.Time, ok bool) {
 	if a.Field == "" {
 		at = i.Times[a.By]

@@ -70,8 +70,8 @@ func missing(q *cascade.Question) (all []string) {
 	return all
 }
 
-// lookups are where a run that plans looks for related things. A collection that was misspelt, moved or emptied keeps nothing, nor
-// does a field that nobody writes: nobody can tell it from one without exceptions.
+// lookups are where a run that plans looks for related things. A collection that was misspelt, moved or emptied keeps nothing,
+// nor does a field that nobody writes: nobody can tell it from one without exceptions.
 type lookups struct {
 	mu sync.Mutex
 	in map[look]*looked

@@ -44,7 +44,8 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
 	return nil
 }
 
-// countNothing tells the safety limits of a place in which something is looked for in vain: it has no document, or none has a field.
+// countNothing tells the safety limits of a place in which something is looked for in vain: it has no document, or none has a
+// field.
 func countNothing(ctx context.Context, p *cleanup.Planner, in rule.Place, collections []string, fields ...string) error {
 	if !in.IsKnown() {
 		return nil
@@ -64,8 +65,8 @@ func countNothing(ctx context.Context, p *cleanup.Planner, in rule.Place, collec
 // Files reports whether a bucket has a file whose name begins so.
 type Files func(ctx context.Context, prefix string) (bool, error)
 
-// Unfound names each relation of all that leads to nothing, whatever the item: its collection has no document, its folder no file,
-// or no document has the field by which it leads there. Without files, nobody looks into folders.
+// Unfound names each relation of all that leads to nothing, whatever the item: its collection has no document, its folder no
+// file, or no document has the field by which it leads there. Without files, nobody looks into folders.
 func Unfound(ctx context.Context, r documents.Reader, files Files, of rule.Rule, all []rule.Along) (said []string, err error) {
 	l := lost{Rule: of, Reader: r, files: files}
 	missed := "-"
@@ -171,8 +172,8 @@ func nothing(ctx context.Context, r documents.Reader, in rule.Place, collections
 	return lacks, len(found) == 0, err
 }
 
-// lacking returns what no document of a place has by which the first of fields, as a rule writes them, could lead somewhere; "" if
-// all could, or if there is no document to tell by.
+// lacking returns what no document of a place has by which the first of fields, as a rule writes them, could lead somewhere; ""
+// if all could, or if there is no document to tell by.
 func lacking(ctx context.Context, r documents.Reader, in rule.Place, collections []string, fields ...string) (
 	lacks string, err error,
 ) {
