@@ -49,15 +49,14 @@ func (o Objects) Follow(change *cleanup.Change, c config.Config, owner documents
 			}
 			names, kept := o.named(value, c)
 			if kept != "" {
-				change.Kept = append(change.Kept, kept)
 				change.Notices = append(change.Notices, cleanup.Notice{ // without the URL: a user wrote it, so it must not be logged
 					Message: d.Path + ": deleted, but not its object: " + kept, Fields: map[string]any{"document": d.Path, "reason": kept},
+					Kept: map[string]int{kept: 1},
 				})
 			}
 			for _, name := range names {
 				if _, known := homes[name]; !known && len(homes) == maxNamed {
 					more++
-					change.Kept = append(change.Kept, keptMany)
 					continue
 				}
 				homes[name] = home
@@ -74,7 +73,7 @@ func (o Objects) Follow(change *cleanup.Change, c config.Config, owner documents
 	if more > 0 {
 		change.Notices = append(change.Notices, cleanup.Notice{
 			Message: fmt.Sprintf("%s: deleted, but not %d of its objects: %s", owner.Path(), more, keptMany),
-			Fields:  map[string]any{"document": owner.Path(), "reason": keptMany},
+			Fields:  map[string]any{"document": owner.Path(), "reason": keptMany}, Kept: map[string]int{keptMany: more},
 		})
 	}
 }

@@ -98,9 +98,9 @@ func check(t *testing.T, name string, o cascade.Objects, data fields, names, kep
 		want.Then = append(want.Then, cleanup.FollowUp{Object: deletion, Absent: d.Ref()})
 	}
 	for _, reason := range kept {
-		want.Kept = append(want.Kept, reason)
 		want.Notices = append(want.Notices, cleanup.Notice{
 			Message: "drafts/d: deleted, but not its object: " + reason, Fields: fields{"document": "drafts/d", "reason": reason},
+			Kept: map[string]int{reason: 1},
 		})
 	}
 	o.Follow(&got, c, d.Ref(), d)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,7 +24,6 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/internal/apply"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/internal/plan"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
@@ -202,11 +202,11 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	binding := f.Binding(cfg)
 	r := &run{
 		Teller: &tell.Teller{Worker: f.Job.Task != nil, Report: &report.Report{
-			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Now: now, StartedAt: started,
-			Database: cfg.Database, Bucket: binding.Bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(), Binding: binding,
-			Approved: req.approved.Size(),
+			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.Force, Now: now, StartedAt: started,
+			Database: cfg.Database, Bucket: binding.Bucket, Revision: cmp.Or(req.By, f.Getenv("K_REVISION")), Version: version.String(), Binding: binding,
+			Approved: req.Approved.Size(),
 			Actions:  map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
-		}, Wrote: map[string]int{}, Logger: log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id)))},
+		}, Logger: log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id)))},
 		deadline: deadline{
 			clock: f.Clock, timeout: f.Timeout, begun: wall, planUntil: wall.Add(stopAfter / 2), stopAt: wall.Add(stopAfter), preview: *req.dryRun,
 		},
@@ -214,12 +214,11 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		job:     f.Job,
 		config:  cfg,
 		hooks:   f.Hooks,
-		options: plan.Options{Bytes: f.Hooks.PlanBytes},
 		clients: c,
 		meter:   new(usage.Meter),
 		ownStop: f.StopAfter > 0,
 	}
-	r.decider = &decide.Decider{Teller: r.Teller, Time: &r.deadline, Job: f.Job, Run: r.known(), Documents: c.Documents.Reader(), Approved: req.approved,
+	r.decider = &decide.Decider{Teller: r.Teller, Time: &r.deadline, Job: f.Job, Run: r.known(), Documents: c.Documents.Reader(), Approved: req.Approved,
 		Saves: cfg.UndoDays > 0 && !*req.dryRun}
 	r.applier = &apply.Applier{Decider: r.decider, Log: &runlog.Log{
 		Job: f.Job.Name, Run: id, Saves: r.decider.Saves, Expire: started.AddDate(0, 0, max(1, cfg.UndoDays)),
