@@ -104,8 +104,8 @@ func (o Objects) named(value any, c config.Config) (names []string, kept string)
 }
 
 // anywhere returns the object that a value names, wherever in the bucket, or the reason why it names none. They are two if the
-// value may be percent-encoded: Firebase's SDK for Android encodes gs:// locations, others do not. With byName, a text that begins
-// with a folder of the objects is a name, and any other a URL.
+// value may be percent-encoded: Firebase's SDK for Android encodes gs:// locations, others do not. With byName, a text that
+// begins with a folder of the objects is a name, and any other a URL.
 func (o Objects) anywhere(value any, c config.Config, byName bool) (names []string, kept string) {
 	if name, isDotted := value.(dotted); isDotted {
 		return nil, "one field has the whole name " + string(name)

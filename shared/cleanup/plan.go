@@ -40,8 +40,8 @@ type Plan interface {
 	Continue(checkpoint func(undone []documents.Ref) string)
 
 	// ConsiderEach judges documents by a rule, counts those that are kept and proposes the others. One that was not found has only
-	// its path. It calls then after each, in their order, with what was decided: for a job that has to know what became of it, or that
-	// marks its checkpoint after each, because what it does keeps no later run from finding it again.
+	// its path. It calls then after each, in their order, with what was decided: for a job that has to know what became of it, or
+	// that marks its checkpoint after each, because what it does keeps no later run from finding it again.
 	ConsiderEach(ctx context.Context, rule AnyRule, found []documents.Document, then func(documents.Document, Decision) error) error
 	// ConsiderAccounts has the job's rule judge accounts and proposes those that are due, as far as its limit allows.
 	ConsiderAccounts(ctx context.Context, found []accounts.Account) (Considered, error)

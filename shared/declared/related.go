@@ -70,8 +70,8 @@ func missing(q *cascade.Question) (all []string) {
 	return all
 }
 
-// lookups are where a run that plans looks for related things. A collection that was misspelt, moved or emptied keeps nothing, nor
-// does a field that nobody writes: nobody can tell it from one without exceptions.
+// lookups are where a run that plans looks for related things. A collection that was misspelt, moved or emptied keeps nothing,
+// nor does a field that nobody writes: nobody can tell it from one without exceptions.
 type lookups struct {
 	mu sync.Mutex
 	in map[look]*looked
@@ -94,10 +94,8 @@ type looked struct {
 func (l *lookups) answered(q *cascade.Question, in rule.Place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at, gone := look{place: in, field: q.Of.Field}, isGone(q.Of)
-	if q.Of.Within != nil {
-		at.within = q.Of.Within.Field
-	}
+	fields := q.Of.Fields()
+	at, gone := look{place: in, field: fields[0], within: fields[1]}, isGone(q.Of)
 	if in.IsKnown() {
 		of := l.add(at, q.Found && q.Odd == "", gone)
 		if len(q.Queries) > 0 && len(of.in) < lookedIn && !slices.Contains(of.in, q.Queries[0].Collection) {
@@ -165,14 +163,8 @@ func (l *lookups) report(ctx context.Context, p *cleanup.Planner) error {
 		if of.found {
 			continue
 		}
-		field, empty, err := nothing(ctx, p.Documents, in.place, of.in, in.field, in.within)
-		switch {
-		case err != nil:
+		if err := countNothing(ctx, p, in.place, of.in, in.field, in.within); err != nil {
 			return err
-		case empty: // that most are missing is normal, unlike with owners of objects, so only this is reported
-			p.Count(cleanup.Count{Collection: in.place.String(), Missing: 1})
-		case field != "":
-			p.Count(cleanup.Count{Collection: in.place.String(), Field: field})
 		}
 	}
 	return nil

@@ -190,41 +190,6 @@ func TestTextsThatAreNoTimes(t *testing.T) {
 	}
 }
 
-// TestAReasonSaysWhatIsMissing: each reason names what must not exist and does not, without a text of a user.
-func TestAReasonSaysWhatIsMissing(t *testing.T) {
-	t.Parallel()
-	age := ", older than 9 days"
-	for name, tt := range map[string]struct {
-		gone fields
-		want string
-	}{
-		"a document":          {fields{"document": "users/{by}"}, "users/ken does not exist"},
-		"one of several":      {fields{"document": array{"users/{by}", "admins/{by}"}}, "users/ken does not exist, admins/ken does not exist"},
-		"an odd id":           {fields{"document": "users/{odd}"}, "users/[9 bytes, SHA-256 "},
-		"an account":          {fields{"account": "{by}"}, "account ken does not exist"},
-		"what refers to it":   {fields{"collection": "notes", "field": "of"}, "no document of notes whose of refers to it exists"},
-		"what lies below it":  {fields{"subcollection": "parts"}, "no document in parts below it exists"},
-		"nothing, of any age": {nil, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rule := fields{"collection": "drafts", "age": fields{"field": "at", "days": 9}, "maxDuePercent": 100}
-			if tt.gone != nil {
-				rule["gone"] = array{tt.gone}
-			}
-			f := start(t, rule)
-			f.SignUp(t, "hana")
-			for _, path := range []string{"users/hana", "admins/hana", "notes/n", "drafts/young/parts/p"} {
-				f.Set(t, path, fields{"of": "nobody", "n": int64(1)})
-			}
-			f.Set(t, "drafts/d", fields{"at": old, "by": "ken", "odd": "a\nb <i> x"})
-			got := f.Run(t, `{"dryRun":true}`).Plan
-			if len(got) != 1 || !strings.Contains(got[0].Reason, age) || !strings.Contains(got[0].Reason, tt.want) || strings.Contains(got[0].Reason, "\n") {
-				t.Errorf("%+v, want one because %s", got, tt.want)
-			}
-		})
-	}
-}
-
 // TestSeveralOwnersAreLookedForEverywhere: a collection of owners that is misspelt, and therefore empty, stops the run.
 func TestSeveralOwnersAreLookedForEverywhere(t *testing.T) {
 	f := start(t, fields{"objects": "avatars/{uid}.png", "age": fields{"days": 1}, "gone": array{fields{"document": array{"users/{uid}", "admin/{uid}"}}}})

@@ -90,7 +90,7 @@ func (s *staying) look(ctx context.Context, key string, with []rule.Relation, at
 }
 
 // along returns the paths of some documents that are deleted with one of a place by a relation.
-func (s *staying) along(ctx context.Context, w rule.Relation, d documents.Document, place rule.Place) (paths []string, err error) {
+func (s *staying) along(ctx context.Context, w rule.Relation, d documents.Document, of rule.Place) (paths []string, err error) {
 	if w.Document != "" {
 		whole, _, err := s.Get(ctx, d.Path)
 		whole.Path = d.Path
@@ -108,7 +108,7 @@ func (s *staying) along(ctx context.Context, w rule.Relation, d documents.Docume
 		}
 		return paths, err
 	}
-	q, ok := w.Query(d.Ref(), place.Repeats(), func(ref documents.Ref) any { return s.Ref(ref.Path()) })
+	q, ok := w.Query(d.Ref(), of.Repeats(), func(ref documents.Ref) any { return s.Ref(ref.Path()) })
 	if !ok {
 		return nil, nil
 	}

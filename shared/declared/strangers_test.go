@@ -214,6 +214,14 @@ var strangers = map[string]stranger{
 	"of two that are deleted": {with: array{fields{"collection": "notes", "field": "of", "with": team}},
 		data: with(ofTeam(nil, nil), map[string]any{"notes/1": fields{"of": "due", "team": "red"}, "notes/2": fields{"of": "due", "team": "red"}, "notes/3": fields{"of": "x", "team": "x"}}), deleted: []string{"notes/1", "notes/2", "teams/red", "teams/red/days/x"}},
 
+	// The reasons to delete an item name what must not exist and does not, without a text of a user.
+	"because a document is missing": {gone: array{fields{"document": "users/{by}"}}, data: nobodys, said: "older than 90 days, users/ken does not exist"},
+	"because several are missing":   {gone: array{fields{"document": array{"users/{by}", "admins/{by}"}}}, data: nobodys, said: "users/ken does not exist, admins/ken does not exist"},
+	"because of an odd id":          {gone: array{fields{"document": "users/{odd}"}}, data: nobodys, said: "older than 90 days, users/[9 bytes, SHA-256 "},
+	"because an account is missing": {gone: array{fields{"account": "{by}"}}, data: nobodys, uids: []string{"hana"}, said: "account ken does not exist"},
+	"because nothing refers to it":  {gone: array{fields{"collection": "notes", "field": "of"}}, data: nobodys, said: "no document of notes whose of refers to it exists"},
+	"because nothing lies below it": {gone: array{fields{"subcollection": "parts"}}, data: nobodys, said: "no document in parts below it exists"},
+
 	// Accounts that another rule keeps.
 	"an account that a rule keeps": {with: array{fields{"account": "{id}"}}, others: []string{accountsBut}, uids: []string{"due"},
 		data: map[string]any{"admins/due": fields{}},
@@ -253,6 +261,10 @@ func tenants(due fields) map[string]any {
 	return map[string]any{"due": due, "tenants/pro": fields{"plan": "PRO", "signedAt": old}, "tenants/free": fields{"plan": "FREE", "signedAt": old},
 		"tenants/new": fields{"x": true}, "tenants/odd": fields{"plan": int64(2)}}
 }
+
+// nobodys is a draft to which nothing is related, and what is related to others.
+var nobodys = map[string]any{"due": fields{"by": "ken", "odd": "a\nb <i> x"}, "users/hana": fields{}, "admins/hana": fields{}, "notes/n": fields{"of": "nobody"},
+	"drafts/young/parts/p": fields{}}
 
 var team = array{fields{"document": "teams/{team}", "with": array{fields{"subcollection": "days"}}}}
 

@@ -27,10 +27,6 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) err
 	if err != nil {
 		return err
 	}
-	var why []string
-	if due {
-		why, err = Unfound(ctx, p.Documents, nil, r, asksAlong(r))
-	}
 	isNew := false
 	for _, text := range all {
 		if !due && !slices.Contains(p.LastWarnings, text) { // what is deleted with items is perhaps all deleted
@@ -40,24 +36,46 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) err
 		isNew = isNew || !slices.Contains(p.LastWarnings, text)
 	}
 	if isNew {
-		why = append(why, strings.Join(all, "; ")+
-			" Nothing is deleted this time. The next run deletes, by hand or by schedule: correct the rule before it, unless it is right")
+		p.Count(cleanup.Count{Collection: r.Source(), Why: strings.Join(all, "; ") +
+			" Nothing is deleted this time. The next run deletes, by hand or by schedule: correct the rule before it, unless it is right"})
 	}
-	if len(why) > 0 {
-		p.Count(cleanup.Count{Collection: r.Source(), Why: strings.Join(why, "; ")})
+	if !due {
+		return nil
 	}
-	return err
+	for _, u := range asksAlong(r) {
+		if err := countNothing(ctx, p, u.Place(u.Of), nil, u.Fields()...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countNothing tells the safety limits of a place in which something is looked for in vain: it has no document, or none has a
+// field.
+func countNothing(ctx context.Context, p *cleanup.Planner, in rule.Place, collections []string, fields ...string) error {
+	if !in.IsKnown() {
+		return nil
+	}
+	field, empty, err := nothing(ctx, p.Documents, in, collections, fields...)
+	switch {
+	case err != nil:
+		return err
+	case empty: // that most are missing is normal, unlike with owners of objects, so only this is reported
+		p.Count(cleanup.Count{Collection: in.String(), Missing: 1})
+	case field != "":
+		p.Count(cleanup.Count{Collection: in.String(), Field: field})
+	}
+	return nil
 }
 
 // asksAlong returns what is looked for to decide about what is deleted with items: by the rule, and by others that are about it.
 func asksAlong(r rule.Rule) []rule.Along {
 	asks := r.Asks()[len(r.Related()):]
 	for _, other := range r.Others {
+		if !other.OfDocuments() { // an account or an object is kept by itself
+			continue
+		}
 		for _, u := range other.Unless {
-			if !other.OfDocuments() { // its documents are kept with its items
-				continue
-			}
-			u.Key += " of " + other.Entry
 			asks = append(asks, rule.Along{Relation: u, Of: other.Place()})
 		}
 	}
@@ -67,8 +85,8 @@ func asksAlong(r rule.Rule) []rule.Along {
 // Files reports whether a bucket has a file whose name begins so.
 type Files func(ctx context.Context, prefix string) (bool, error)
 
-// Unfound names each relation of all that leads to nothing, whatever the item: its collection has no document, its folder no file,
-// or no document has the field by which it leads there. Without files, nobody looks into folders.
+// Unfound names each relation of all that leads to nothing, whatever the item: its collection has no document, its folder no
+// file, or no document has the field by which it leads there. Without files, nobody looks into folders.
 func Unfound(ctx context.Context, r documents.Reader, files Files, of rule.Rule, all []rule.Along) (said []string, err error) {
 	l := lost{Rule: of, Reader: r, files: files}
 	missed := "-"
@@ -123,11 +141,7 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 	if !to.IsKnown() {
 		return "", "", nil
 	}
-	within := ""
-	if w.Within != nil {
-		within = w.Within.Field
-	}
-	field, empty, err := nothing(ctx, l.Reader, to, nil, w.Field, within)
+	field, empty, err := nothing(ctx, l.Reader, to, nil, w.Fields()...)
 	if !empty || err != nil {
 		if field != "" {
 			what = fmt.Sprintf("no document of %s has %s", to, field)
@@ -178,8 +192,8 @@ func nothing(ctx context.Context, r documents.Reader, in rule.Place, collections
 	return lacks, len(found) == 0, err
 }
 
-// lacking returns what no document of a place has by which the first of fields, as a rule writes them, could lead somewhere; "" if
-// all could, or if there is no document to tell by.
+// lacking returns what no document of a place has by which the first of fields, as a rule writes them, could lead somewhere; ""
+// if all could, or if there is no document to tell by.
 func lacking(ctx context.Context, r documents.Reader, in rule.Place, collections []string, fields ...string) (
 	lacks string, err error,
 ) {

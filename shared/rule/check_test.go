@@ -27,6 +27,8 @@ const good = `"collection":"drafts","age":{"field":"updatedAt","days":90}`
 
 const guests = `"accounts":"anonymous","age":{"by":"lastActive","days":30}`
 
+const warnsInAll = `{"collectionGroup":"drafts","age":{"field":"editedAt","days":90},"warn":{"days":1,"field":"warnedAt","create":"mail","data":{"to":"{ownerId}"}}}`
+
 func TestWhatIsRefused(t *testing.T) {
 	for rule, want := range map[string]string{ // want is a part of the only problem
 		`{}`:                      "exactly one of collection, collectionGroup, objects and accounts; the Realtime Database is out of reach: it needs a function of your own",
@@ -267,6 +269,7 @@ func TestWhatFollowsFromARule(t *testing.T) {
 		`{` + good + `,"with":[{"objects":"p/**","field":"photo"},{"account":"{id}"}]}`:                                                 "auth firestore storage | | cleanupUndo.*",
 		`{"collection":"teams/main/drafts","age":{"field":"at","hours":1},"where":[{"field":"s","in":["x"]}]}`:                          "firestore | drafts s at | cleanupUndo.*",
 		`{` + guests + `,"unless":[{"document":"users/{uid}"}]}`:                                                                        "auth firestore | | cleanupUndo.*",
+		warnsInAll: "firestore | | drafts.editedAt drafts.warnedAt cleanupUndo.*",
 	} {
 		e, problems := parse(rule)
 		if problems != nil {
@@ -299,7 +302,8 @@ func TestJudged(t *testing.T) {
 			"with":[{"subcollection":"revisions"},{"collection":"comments","field":"draftId"},{"objects":"p/**","field":"photos[].url"},{"account":"{id}"}]}`: {
 			"drafts": {"author", "meta.done", "updatedAt", "photos[].url"}, "comments": {"draftId"},
 		},
-		`{"collectionGroup":"activity","age":{"field":"at","months":13}}`:                      {"activity": {"at"}},
+		`{"collectionGroup":"activity","age":{"field":"at","months":13}}`: {"activity": {"at"}},
+		warnsInAll: {"drafts": {"editedAt", "warnedAt"}},
 		`{` + guests + `,"unless":[{"document":"users/{uid}"}]}`:                               {},
 		`{"objects":"avatars/{uid}.*","age":{"hours":24},"gone":[{"document":"users/{uid}"}]}`: {},
 
@@ -331,8 +335,9 @@ func TestWords(t *testing.T) {
 		`{` + good + `,"unless":[{"document":"holds/{id}"}],"with":[{"subcollection":"parts"}],"warn":{"days":1,"field":"w"}}`: "deletes documents of drafts whose " +
 			"updatedAt is more than 90 days ago, unless holds/{id} exists, if that still holds 1 day after the rule set w; with each, also its documents in parts",
 		`{` + guests + `,"unless":[{"document":"users/{uid}"},{"document":"teams/main/holds/h-{id}"}],"limit":5}`: "deletes anonymous accounts that were last active more than 30 days ago, unless users/{uid} exists, unless teams/main/holds/h-{id} exists; 5 a run at most",
-		`{"accounts":"unverified","age":{"by":"creationTime","months":1}}`:                                        "deletes accounts with an unverified e-mail address and only a password that were created more than 1 month ago",
-		`{"objects":"avatars/{uid}.*","age":{"hours":24},"gone":[{"document":"users/{uid}"}]}`:                    "deletes objects avatars/{uid}.* that were uploaded more than 24 hours ago and for which no users/{uid} exists",
+		warnsInAll: "deletes documents of every collection drafts whose editedAt is more than 90 days ago, if that still holds 1 day after the rule set warnedAt and wrote a document to mail",
+		`{"accounts":"unverified","age":{"by":"creationTime","months":1}}`:                     "deletes accounts with an unverified e-mail address and only a password that were created more than 1 month ago",
+		`{"objects":"avatars/{uid}.*","age":{"hours":24},"gone":[{"document":"users/{uid}"}]}`: "deletes objects avatars/{uid}.* that were uploaded more than 24 hours ago and for which no users/{uid} exists",
 	} {
 		e, problems := parse(rule)
 		if problems != nil {

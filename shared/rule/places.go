@@ -141,7 +141,8 @@ func (r Rule) Meets(other Rule) bool {
 		at, theirs := w.Place(w.Of), other.Place()
 		if above, below := strings.CutSuffix(string(at), everywhere); below {
 			parts, deep := strings.Split(string(theirs), "/"), strings.Count(above, "/")+1
-			return strings.HasPrefix(string(theirs), anywhere) || len(parts) > deep && Place(above).Same(Place(strings.Join(parts[:deep], "/")))
+			return strings.HasPrefix(string(theirs), anywhere) ||
+				len(parts) > deep && Place(above).Same(Place(strings.Join(parts[:deep], "/")))
 		}
 		return !w.Remove && at != "" && theirs.Same(at)
 	})

@@ -136,6 +136,14 @@ func (r Relation) PlainField() string {
 	return strings.TrimSuffix(strings.TrimSuffix(r.Field, "[]"), ".{"+idHole+"}")
 }
 
+// Fields returns the fields of what is related by which it is looked for, and judged within a time; "" for none.
+func (r Relation) Fields() []string {
+	if r.Within == nil {
+		return []string{r.Field, ""}
+	}
+	return []string{r.Field, r.Within.Field}
+}
+
 // Query returns the query for the documents that are related to an item. self is the item's document, and reference returns the
 // value that refers to it. With repeats, its id does not name it, because documents elsewhere may have that too. ok is false if
 // no query can ask for it.
