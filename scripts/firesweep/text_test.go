@@ -15,23 +15,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// TestStatusWords: what is special about a run is said.
-func TestStatusWords(t *testing.T) {
-	t.Parallel()
-	for words, r := range map[string]report.Report{
-		"completed":                          {Status: report.Completed, PartialRuns: 1},
-		"partial (2 in a row), stopped":      {Status: report.Partial, PartialRuns: 2, Stopped: true},
-		"nothing is due":                     {Status: report.Completed, DryRun: true},
-		"3 due":                              {Status: report.Completed, DryRun: true, Actions: map[string]report.Counts{"a": {Planned: 3}}},
-		"0 due, but a safety limit stops it": {Status: report.Aborted, DryRun: true},
-		"failed, undone":                     {Status: report.Failed, Undone: &report.Undone{}},
-		"killed, partly undone":              {Status: report.Killed, Undone: &report.Undone{Partial: true}},
-		"completed, forced":                  {Status: report.Completed, Force: true},
-	} {
-		want(t, "status", words, statusWords(&r))
-	}
-}
-
 // full is a disk without room.
 type full struct{}
 
@@ -140,15 +123,5 @@ func TestPlanIsShort(t *testing.T) {
 		p := printer{to: &out, width: 80}
 		p.plan(r, all)
 		want(t, "the plan", wanted+"\n  warn: 1\n    posts/b\n      old\n", out.String())
-	}
-}
-
-func TestQuoted(t *testing.T) {
-	t.Parallel()
-	for text, word := range map[string]string{
-		"posts/p-1": "posts/p-1", "": "''", "a b": "'a b'", "a,b": "a,b", "$(x)": "'$(x)'", "x'; y; '": `'x'\''; y; '\'''`, `a\b`: `'a\b'`,
-		"*": "'*'", "~": "'~'", "ä": "'ä'",
-	} {
-		want(t, text, word, quoted(text))
 	}
 }

@@ -104,7 +104,7 @@ func (t taken) back() int { return t.steps(undo.Recreate, undo.Revert, undo.Repl
 func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	job, known := a.entryOfRun(runID)
 	if !known {
-		return wrongUse("no job or worker is called %q", strings.Split(runID, "-")[0])
+		return wrongUse("no job or worker is called %q: %s", strings.Split(runID, "-")[0], ruleOfThen)
 	}
 	p := a.aside(f.yes)
 	var t taken
