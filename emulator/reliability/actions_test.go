@@ -283,17 +283,17 @@ func takenUp(e manifest.Entry) action {
 	if e.Objects != "" {
 		object := s.Objects[slices.IndexFunc(s.Objects, func(o sampledata.Object) bool { return !o.Kept })]
 		gone := e.Gone[0]
-		owner := gone.Place().Collection + "/" + strings.TrimSuffix(path.Base(object.Name), path.Ext(object.Name))
+		owner := string(gone.Place("")) + "/" + strings.TrimSuffix(path.Base(object.Name), path.Ext(object.Name))
 		if gone.Field != "" {
 			return action{
 				name: "a document names the object", do: create(owner, map[string]any{gone.Field: object.Name}), kept: []string{owner},
-				objects: []string{object.Name}, late: late{"object " + object.Name, "RunQuery", gone.Place().Collection},
+				objects: []string{object.Name}, late: late{"object " + object.Name, "RunQuery", string(gone.Place(""))},
 			}
 		}
 		return action{
 			name: "the owner is created", do: create(owner, map[string]any{"name": "hana"}), kept: []string{owner}, objects: []string{
 				object.Name},
-			late: lateObject(object.Name, gone.Place().Collection),
+			late: lateObject(object.Name, string(gone.Place(""))),
 		}
 	}
 	due := s.Documents[slices.IndexFunc(s.Documents, func(d sampledata.Document) bool {

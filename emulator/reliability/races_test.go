@@ -21,11 +21,9 @@ import (
 const lockWait = 250 * time.Millisecond
 
 // tryRace lets users do what keeps something right before a call, and compares what is left in the end: what they wrote is there,
-// so is what it keeps, and everything else is as the sample says. It returns the differences, and false if the run never came to
-// it, as one may whose calls go on at once.
-func tryRace(t *testing.T, s subject, _ *expected, p point) (lines []string, tried bool) {
+// so is what it keeps, and everything else is as the sample says.
+func tryRace(t *testing.T, s subject, _ *expected, p point) (lines []string, steps *Steps) {
 	t.Helper()
-	at := p.at
 	w := newWorld(t, s)
 	want := w.wanted()
 	var (
@@ -33,10 +31,7 @@ func tryRace(t *testing.T, s subject, _ *expected, p point) (lines []string, tri
 		mu    sync.Mutex // guards want and outcomes
 	)
 	outcomes := map[string]error{}
-	steps := Before(func(number int, _ Call) {
-		if number != at {
-			return
-		}
+	steps = At(p.at, Fault{first: func() {
 		done := make(chan struct{})
 		for _, a := range actionsOf(s.name) {
 			users.Go(func() error {
@@ -58,28 +53,24 @@ func tryRace(t *testing.T, s subject, _ *expected, p point) (lines []string, tri
 		case <-done:
 		case <-time.After(lockWait):
 		}
-	})
+	}})
 	w.run(t, steps)
 	_ = users.Wait() // none returns one
-	calls := steps.Calls()
-	if len(calls) < at {
-		t.Log("the run made fewer calls than the undisturbed one: the users did nothing")
-		return nil, false
-	}
 	for name, err := range outcomes {
-		if err != nil && (at == 1 || !missing(err) && !errors.Is(err, errRefused)) {
-			t.Errorf("%s, before call %d: %v", name, at, err)
+		if err != nil && (p.at == 1 || !missing(err) && !errors.Is(err, errRefused)) {
+			t.Errorf("%s, before call %d: %v", name, p.at, err)
 		}
 	}
+	calls := steps.Calls()
 	if !w.recover(t) {
 		lines = append(lines, fmt.Sprintf("after %d undisturbed runs something is still left to do", maxRuns))
 	}
 	all := slices.Concat(lines, w.differences(t, want))
-	lines = slices.DeleteFunc(slices.Clone(all), func(line string) bool { return isLate(line, all, s, calls, at) })
+	lines = slices.DeleteFunc(slices.Clone(all), func(line string) bool { return isLate(line, all, s, calls, p.at) })
 	if len(lines) > 0 {
-		t.Logf("before call %d, %s, the users did (nil: in time): %v", at, calls[at-1], outcomes)
+		t.Logf("before call %d the users did (nil: in time): %v", p.at, outcomes)
 	}
-	return lines, true
+	return lines, steps
 }
 
 // isLate says that a difference is one that nothing can prevent: a document of Firestore cannot be a condition for deleting an

@@ -264,7 +264,7 @@ func readsOf(r rule.Rule) string {
 	case r.ByReference():
 		var all []string
 		for _, g := range r.Gone {
-			if of := "every document of " + g.Place().Collection; !slices.Contains(all, of) {
+			if of := "every document of " + g.Place("").String(); !slices.Contains(all, of) {
 				all = append(all, of)
 			}
 		}
@@ -280,7 +280,7 @@ func readsOf(r rule.Rule) string {
 		reads = "each document that is old enough" + noIndex
 	}
 	for _, in := range cascade.ReadWhole(r) {
-		reads = strings.TrimPrefix(reads+"; every document of "+in.Collection+", once in a run that deletes: another may refer "+
+		reads = strings.TrimPrefix(reads+"; every document of "+in.String()+", once in a run that deletes: another may refer "+
 			"to the same", "; ")
 	}
 	if r.Warn != nil {

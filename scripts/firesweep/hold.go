@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/api/iterator"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -200,10 +199,9 @@ func (a *app) mustBeThere(ctx context.Context, path string) error {
 			below, err = p.DB.Collections(ctx, ref)
 			there = len(below) > 0
 		default:
-			if _, err = p.Firestore.Collection(above).DocumentRefs(ctx).Next(); errors.Is(err, iterator.Done) {
-				return nil
-			}
-			there = err == nil
+			var some []documents.Ref
+			some, err = p.DB.Listed(ctx, above, 1)
+			there = len(some) > 0
 		}
 		return err
 	})

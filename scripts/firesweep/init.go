@@ -95,7 +95,7 @@ func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings
 	if err != nil {
 		return nil, err
 	}
-	l := look.Project{DB: p.DB.Reader, Firestore: p.Firestore, Reads: look.Reads, Now: a.clock(), Rules: a.List}
+	l := look.Project{DB: p.DB.Reader, Reads: look.Reads, Now: a.clock(), Rules: a.List}
 	on := cfg.Emulators
 	var noBucket error
 	if on.Firestore == "" || on.Storage != "" {

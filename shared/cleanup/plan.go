@@ -198,12 +198,12 @@ type Section struct {
 type NotDue struct {
 	All documents.Query // what is counted at all: a collection, or what of it the job is about
 	Due documents.Query // what is due, ordered by its age last
-	// Judge says which of those without a usable age cannot be judged: they are named.
-	Judge  func(documents.Document) Decision
+	// Meets says which documents meet the conditions besides the age, where no index tells; nil: all do.
+	Meets  func(documents.Document) bool
 	Unset  bool   // that the age is missing is in order: none of these is looked for, to be named
 	Behind any    // of ages that are numbers or texts: from which on they mean no time; nil: none is too large
 	Null   string // why those whose age is null are kept, where that means something; empty: null is no usable age
-	// Then is called before the limits judge the plan, unless it is nil: with how many documents there are and how many of them the
-	// query finds; ok is false if they could not be counted.
-	Then func(all, found int, ok bool)
+	// Then is called before the limits judge the plan, unless it is nil: with how many documents there are, how many of them the
+	// query finds, and some ages that are not usable; ok is false if they could not be counted.
+	Then func(all, found int, odd []any, ok bool)
 }

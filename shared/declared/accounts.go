@@ -68,12 +68,8 @@ func (c accountsOf) tell(ctx context.Context, p *cleanup.Planner, all []accounts
 				due = append(due, ref.Path())
 			}
 		}
-		stay, err := Staying(ctx, p.Documents, w.Key+"."+withRole, c.following(w), due)
-		if err != nil {
+		if err := stays(ctx, p, w.Key+"."+withRole, c.following(w), due); err != nil {
 			return err
-		}
-		for _, text := range stay {
-			p.Warn(ctx, text)
 		}
 	}
 	return nil
@@ -140,7 +136,7 @@ func (c accountsOf) along() (all []cleanup.AnyRule) {
 
 // following returns the rule about documents that are deleted with accounts, of any age: what keeps an account keeps them.
 func (c accountsOf) following(w rule.Relation) rule.Rule {
-	r := rule.Rule{Collection: w.Place().Collection, Age: rule.Ages{}, With: slices.Clone(w.With), Others: c.Others}
+	r := rule.Rule{Collection: string(w.Place("")), Age: rule.Ages{}, With: slices.Clone(w.With), Others: c.Others}
 	for _, u := range c.Related() {
 		r.Unless = append(r.Unless, rule.Relation{Document: strings.ReplaceAll(u.Document, "{uid}", "{id}")})
 	}

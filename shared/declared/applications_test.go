@@ -33,22 +33,6 @@ var (
 	recent = now.AddDate(0, 0, -1)
 )
 
-// TestApplicationsOutOfReach: what cannot be declared is refused with what to do instead.
-func TestApplicationsOutOfReach(t *testing.T) {
-	for name, tt := range map[string][2]string{
-		// Keys of the map trash are teams' and templates' ids, and a number says which: clients would write what dies.
-		"3 trash": {`{"collection":"users","age":"any","with":[{"document":"{trash.*}/{id}"}]}`, "mark its own documents with a field for a rule about them"},
-		"16 tweets of the Realtime Database": {`{"database":"tweet","age":{"field":"createdAt","as":"text","days":365}}`,
-			"the Realtime Database is out of reach: it needs a function of your own"},
-		"17 its notifications": {`{"ref":"notification/{uid}","age":{"field":"updatedAt","as":"text","days":60}}`, "the Realtime Database is out of reach"},
-		"18 its chats":         {`{"path":"chats/{chat}","age":{"field":"createdAt","as":"text","days":365}}`, "the Realtime Database is out of reach"},
-	} {
-		if _, err := entryOf([]byte(tt[0])); err == nil || !strings.Contains(err.Error(), tt[1]) {
-			t.Errorf("%s: %v, want one that says %q", name, err, tt[1])
-		}
-	}
-}
-
 // downloadURL stands for the URL by which an application names an object, in the bucket of the test.
 type downloadURL string
 
@@ -256,6 +240,10 @@ func TestApplications(t *testing.T) {
 		"of a place of the same id elsewhere": {rule: `"collection":"tenants/acme/drafts","age":"any","with":[{"collection":"comments","field":"draftId"}]`,
 			documents: map[string]fields{"tenants/acme/drafts/1": {"x": true}, "tenants/beta/drafts/1": {"x": true}, "comments/beta": {"draftId": "1"}},
 			gone:      []string{"tenants/acme/drafts/1"}},
+		"teams of the same id elsewhere": {rule: `"collection":"users/{user}/drafts","age":{"field":"at","days":30},"maxDuePercent":100,"with":[{"document":"users/{user}/teams/{team}"}]`,
+			documents: map[string]fields{"users/u/drafts/d": {"at": old, "team": "red"}, "users/v/drafts/d": {"at": old, "team": "red"}, "users/u/drafts/o": {"at": now, "team": "red"},
+				"users/u/teams/red": {"x": true}, "users/v/teams/red": {"x": true}},
+			gone: []string{"users/u/drafts/d", "users/v/drafts/d", "users/v/teams/red"}},
 		"avatars of nobody in two collections": {rule: `"objects":"{uid}.*","age":{"days":1},"gone":[{"document":["users/{uid}","admins/{uid}"]}]`, old: true,
 			documents: map[string]fields{"users/hana": {"n": int64(1)}, "admins/root": {"n": int64(1)}},
 			objects:   []string{"hana.png", "root.png", "root_200x200.png", "ken.png", "deep/ken.png"}, gone: []string{"ken.png"}},

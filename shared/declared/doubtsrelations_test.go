@@ -154,7 +154,7 @@ func TestDoubtsOfRelations(t *testing.T) {
 				`add {"collection": "customers", "field": "defaultAddress"} to its "unless"`,
 			`with[1]: documents of customers refer to documents of notes by pinned[], and would refer to nothing: to keep these, ` +
 				`add {"collection": "customers", "field": "pinned[]"} to its "unless"`,
-			`with[2]: documents of customers refer to documents of lines by line, and would refer to nothing: to keep these, ` +
+			`with[2]: documents of customers refer to documents of orders/{id}/lines by line, and would refer to nothing: to keep these, ` +
 				`add {"collection": "customers", "field": "line"} to its "unless"`}},
 		"files that are deleted along": {fields{"collection": "posts", "age": "any", "with": array{fields{"objects": "pics/**", "field": "pic"},
 			fields{"objects": "faces/**", "field": "faces[].url"}}}, func(all map[string]fields) {

@@ -8,7 +8,6 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // TestWhatAnotherRuleKeeps stays, and its parent with it: whatever that rule's unless says, and wherever with leads there.
@@ -97,25 +96,6 @@ func TestRulesThatDoNotMeet(t *testing.T) {
 		e := lists(t, `{"name":"eraseUsers","schedule":"0 4 * * *","collection":"users","age":{"field":"at","days":30},"with":[`+rules)[0]
 		if len(e.Others) > 0 || strings.Contains(e.Words(), "keeps stays") {
 			t.Errorf("%s: %s", name, e.Words())
-		}
-	}
-}
-
-// TestUnlessInWith: it is for documents that are deleted.
-func TestUnlessInWith(t *testing.T) {
-	t.Parallel()
-	for with, want := range map[string]string{
-		`{"collection":"teams","field":"members[]","remove":true,"unless":[{"document":"h/{id}"}]}`: "it keeps what is deleted",
-		`{"subcollection":"**","unless":[{"document":"h/{id}"}]}`:                                   "it keeps what is deleted",
-		`{"account":"{id}","unless":[{"document":"h/{id}"}]}`:                                       "it cannot be beside account",
-		`{"objects":"x/{id}/**","unless":[{"document":"h/{id}"}]}`:                                  "it cannot be beside objects",
-		`{"subcollection":"notes","unless":[{"document":"h"}]}`:                                     "with[0].unless[0].document",
-		`{"subcollection":"notes","unless":[{"document":"cleanupRuns/{id}"}]}`:                      "belongs to Firesweep itself",
-	} {
-		_, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(`{"rules":[{"name":"eraseUsers","schedule":"0 4 * * *",
-			"collection":"users","age":{"field":"at","days":30},"with":[` + with + `]}]}`)})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want one that says %q", with, err, want)
 		}
 	}
 }

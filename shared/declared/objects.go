@@ -88,7 +88,7 @@ func unused(r rule.Rule) string {
 	var fields []string
 	for _, g := range r.Gone {
 		if g.Field != "" {
-			fields = append(fields, g.Place().Collection+"."+g.Field)
+			fields = append(fields, g.Place("").String()+"."+g.Field)
 		}
 	}
 	if len(fields) == 0 {

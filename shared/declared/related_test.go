@@ -46,7 +46,7 @@ func TestExceptionsThatNobodyWrote(t *testing.T) {
 		"parent, of others":   {parent, []string{"rooms/other"}, 3, ""},
 		"path, none":          {target, []string{"rooms/x"}, -1, "holds"},
 		"path, of others":     {target, []string{"holds/other"}, 3, ""},
-		"below it, none":      {named, []string{"rooms/x"}, -1, "holds"},
+		"below it, none":      {named, []string{"rooms/x"}, -1, "rooms/{room}/holds"},
 		"below it, of others": {named, []string{"rooms/x/holds/n"}, 3, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

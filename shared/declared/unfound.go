@@ -84,13 +84,13 @@ type lost struct {
 
 // lacks says why a relation leads to nothing; "" if it may lead to something. right is what to do if the names are right.
 func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err error) {
-	to, fields := w.Place(), l.FieldHoles(w.Document+w.Account)
-	if to == (rule.Place{}) { // a field of the item refers to files
+	to, fields := w.Place(w.Of), l.FieldHoles(w.Document+w.Account)
+	if to == "" { // a field of the item refers to files
 		fields = append(fields, w.Field)
 	}
-	if w.In != (rule.Place{}) && isWith(w) { // an account has no fields, and an item without those of gone and unless is kept
-		if field, err := lacking(ctx, l.Reader, w.In, nil, fields...); field != "" || err != nil {
-			return fmt.Sprintf("no document of %s has %s", w.In.Collection, field), "", err
+	if w.Of != "" && isWith(w) { // an account has no fields, and an item without those of gone and unless is kept
+		if field, err := lacking(ctx, l.Reader, w.Of, nil, fields...); field != "" || err != nil {
+			return fmt.Sprintf("no document of %s has %s", w.Of, field), "", err
 		}
 	}
 	if folder, _, _ := strings.Cut(w.Objects, "{"); w.Objects != "" && l.files != nil {
@@ -99,7 +99,7 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 			return "no file is below " + folder, "", err
 		}
 	}
-	if to == (rule.Place{}) || to.Group == rule.Everything || strings.Contains(to.Group, "{") { // {parent} stands for the collection
+	if !to.IsKnown() {
 		return "", "", nil
 	}
 	within := ""
@@ -109,7 +109,7 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 	field, empty, err := nothing(ctx, l.Reader, to, nil, w.Field, within)
 	if !empty || err != nil {
 		if field != "" {
-			what = fmt.Sprintf("no document of %s has %s", to.Collection, field)
+			what = fmt.Sprintf("no document of %s has %s", to, field)
 		}
 		return what, "", err
 	}
@@ -119,7 +119,7 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 	if !isWith(w) {
 		right = " If it is, put any document into it"
 	}
-	return fmt.Sprintf("the collection %s has no document", to.Collection), right, nil
+	return fmt.Sprintf("the collection %s has no document", to), right, nil
 }
 
 // below reports whether there are documents below a subcollection that has none itself.
@@ -128,7 +128,7 @@ func (l *lost) below(ctx context.Context, w rule.Relation) (bool, error) {
 		if b.Subcollection == "" || w.Subcollection == "" {
 			continue
 		}
-		found, err := l.First(ctx, b.Place().Query(documents.NameOnly...), "", lookedIn)
+		found, err := l.First(ctx, b.Place("").Query(documents.NameOnly...), "", lookedIn)
 		of := func(d documents.Document) bool {
 			return path.Base(path.Dir(path.Dir(d.Ref().Collection))) == w.Subcollection
 		}
@@ -150,7 +150,7 @@ func nothing(ctx context.Context, r documents.Reader, in rule.Place, collections
 	if lacks, err = lacking(ctx, r, in, collections, fields...); err != nil {
 		return "", false, err
 	}
-	if lacks == "" && in.Group == "" && strings.Join(fields, "") != "" {
+	if lacks == "" && !in.IsGroup() && strings.Join(fields, "") != "" {
 		return "", false, nil
 	}
 	found, err := r.First(ctx, in.Query(documents.NameOnly...), "", 1)
@@ -177,7 +177,7 @@ func lackingOne(ctx context.Context, r documents.Reader, in rule.Place, collecti
 	q, n := in.Query(name), 1
 	var asks []documents.Query
 	switch {
-	case in.Group == "":
+	case !in.IsGroup():
 		q.OrderBy = []string{name}
 		set := q
 		set.Where = []documents.Filter{{Field: name, Op: "!=", Value: nil}}
@@ -185,7 +185,7 @@ func lackingOne(ctx context.Context, r documents.Reader, in rule.Place, collecti
 			q.From = []any{of.least}
 			asks = append(asks, q)
 		}
-	case len(collections) > 0 && collections[0] != in.Group:
+	case len(collections) > 0 && strings.Contains(collections[0], "/"):
 		for _, collection := range collections {
 			asks = append(asks, documents.Query{Collection: collection, Select: q.Select})
 		}
@@ -193,12 +193,12 @@ func lackingOne(ctx context.Context, r documents.Reader, in rule.Place, collecti
 		asks, n = append(asks, q), lookedIn
 	}
 	lacks := ""
-	if in.Group == "" {
+	if !in.IsGroup() {
 		lacks = name
 	}
 	for _, q := range asks {
 		found, err := r.First(ctx, q, "", n)
-		if err != nil || len(found) == 0 && in.Group == "" {
+		if err != nil || len(found) == 0 && !in.IsGroup() {
 			return lacks, err
 		}
 		for _, d := range found {

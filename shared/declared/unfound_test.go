@@ -26,7 +26,7 @@ func TestWithThatLeadsToNothing(t *testing.T) {
 		"collection":              {fields{"collection": "commnts", "field": "of"}, said("with[0]", empty, "commnts")},
 		"field":                   {fields{"collection": "comments", "field": "off"}, said("with[0]", hasNot, "comments", "off")},
 		"field that is null":      {fields{"collection": "comments", "field": "null"}, said("with[0]", hasNot, "comments", "null")},
-		"subcollection":           {fields{"subcollection": "part"}, said("with[0]", empty, "part")},
+		"subcollection":           {fields{"subcollection": "part"}, said("with[0]", empty, "drafts/{id}/part")},
 		"document":                {fields{"document": "user/{by}"}, said("with[0]", empty, "user")},
 		"document's field":        {fields{"document": "users/{bye}"}, said("with[0]", hasNot, "drafts", "bye")},
 		"a list of documents":     {fields{"document": "users/{bye[]}"}, said("with[0]", hasNot, "drafts", "bye")},
@@ -37,8 +37,8 @@ func TestWithThatLeadsToNothing(t *testing.T) {
 		"field of a folder":       {fields{"objects": "covers/**", "field": "covr"}, said("with[0]", hasNot, "drafts", "covr")},
 		"list of maps":            {fields{"objects": "covers/**", "field": "photos[].ur"}, ""}, // an index knows of no element
 		"list":                    {fields{"objects": "covers/**", "field": "photo[].url"}, said("with[0]", hasNot, "drafts", "photo")},
-		"nested subcollection":    {below(fields{"subcollection": "not"}), said("with[0].with[0]", empty, "not")},
-		"nested document's field": {below(fields{"document": "users/{bye}"}), said("with[0].with[0]", hasNot, "parts", "bye")},
+		"nested subcollection":    {below(fields{"subcollection": "not"}), said("with[0].with[0]", empty, "drafts/{id}/parts/{id}/not")},
+		"nested document's field": {below(fields{"document": "users/{bye}"}), said("with[0].with[0]", hasNot, "drafts/{id}/parts", "bye")},
 		"nested field":            {below(fields{"collection": "comments", "field": "off"}), said("with[0].with[0]", hasNot, "comments", "off")},
 		"all is there":            {below(fields{"document": "users/{by}"}), ""},
 		"of others":               {fields{"collection": "comments", "field": "of"}, ""},
@@ -95,7 +95,7 @@ func TestWithOfAccountsThatLeadsToNothing(t *testing.T) {
 	f.Set(t, "profiles/one/orders/o", fields{"x": true})
 	f.Set(t, "profiles/other", fields{"x": true})
 	f.Now = f.Now.Add(time.Hour)
-	enginetest.WantAborted(t, f.Run(t, ""), "never found: with[1].with[0]: the collection order has no document")
+	enginetest.WantAborted(t, f.Run(t, ""), "never found: with[1].with[0]: the collection profiles/{id}/order has no document")
 	enginetest.Want(t, "accounts", []string{"one"}, f.Accounts(t))
 }
 

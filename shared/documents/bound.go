@@ -3,7 +3,6 @@ package documents
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -16,18 +15,9 @@ import (
 // ErrTooMuch says that some documents have more bytes than should be read or kept at once.
 var ErrTooMuch = errors.New("too many bytes at once")
 
-// A TooMuchError is [ErrTooMuch] with how many bytes these are.
-type TooMuchError struct{ Bytes int }
-
-// Error implements error.
-func (e *TooMuchError) Error() string { return fmt.Sprintf("%d bytes are %s", e.Bytes, ErrTooMuch) }
-
-// Is makes it an [ErrTooMuch].
-func (e *TooMuchError) Is(target error) bool { return target == ErrTooMuch }
-
 type atMost struct{}
 
-// AtMost returns a context in which a transaction gets a [TooMuchError] in place of documents that have more bytes together. It
+// AtMost returns a context in which a transaction gets [ErrTooMuch] in place of documents that have more bytes together. It
 // never holds more of them than that.
 func AtMost(ctx context.Context, bytes int) context.Context {
 	return context.WithValue(ctx, atMost{}, bytes)
@@ -43,7 +33,7 @@ func bound() []grpc.DialOption {
 			switch {
 			case !is || most == 0:
 			case errors.Is(err, io.EOF) && bytes > most:
-				return &TooMuchError{bytes}
+				return ErrTooMuch
 			case err == nil && batch.GetFound() != nil:
 				if bytes += proto.Size(batch.GetFound()); bytes > most {
 					batch.GetFound().Fields = nil

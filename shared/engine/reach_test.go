@@ -222,6 +222,21 @@ func TestRestoredBetweenLookAndDeletion(t *testing.T) {
 	wantLeft(t, f, got.RunID)
 }
 
+// TestWhatIsRestoredEnds: files whose document is back are kept, and no run comes back to them, however many they are.
+func TestWhatIsRestoredEnds(t *testing.T) {
+	f := reachFunction(t)
+	f.Env["MAX_ACTIONS"] = "2"
+	f.Set(t, "crates/back", map[string]any{"state": "used"})
+	for _, name := range []string{"crates/back/0", "crates/back/1", "crates/back/2"} {
+		f.Put(t, name, nil, []byte("x"))
+	}
+	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/back", true, "", "crates/back/"))
+	got := f.Run(t, "")
+	enginetest.Want(t, "kept", map[string]int{"a file whose document was restored since": 1}, got.Kept)
+	enginetest.Want(t, "objects", 3, len(f.Objects(t)))
+	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
+}
+
 // wantLeft checks that an undo leaves deleted what the owner of account p1 and files/a deletes after a run that kept them.
 func wantLeft(t *testing.T, f *enginetest.Function, runID string) {
 	t.Helper()

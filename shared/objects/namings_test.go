@@ -7,10 +7,7 @@ import (
 	"strings"
 )
 
-const (
-	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	hexes  = "0123456789abcdef"
-)
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // namer makes names.
 type namer struct {
@@ -35,15 +32,6 @@ func (r namer) kanji(n int) string {
 	return string(b)
 }
 
-func (r namer) word() string {
-	const consonants, vowels = "bcdfghklmnprstvwz", "aaeeiou"
-	var b strings.Builder
-	for range 1 + r.IntN(4) {
-		b.WriteString(r.text(1, consonants) + r.text(1, vowels))
-	}
-	return b.String()
-}
-
 // naming is a way to name objects: how long a listing takes depends on how their names look.
 type naming struct {
 	name string
@@ -56,11 +44,6 @@ var namings = []naming{
 	{"uidmillis", func(r namer) string {
 		return r.users[r.i/20] + "/" + fmt.Sprint(1600000000000+int64(r.i%20)*5_000_000_000+int64(r.i%7)*1000003) + ".jpg"
 	}},
-	{"uid", func(r namer) string { return r.users[r.i/50] + "/" + r.text(32, hexes) + ".jpg" }},
-	{"millis", func(r namer) string {
-		return fmt.Sprint(1500000000000+int64(r.i)*250_000_000_000/int64(r.n)) + "_" + r.text(6, base62) + ".jpg"
-	}},
-	{"folder", func(r namer) string { return fmt.Sprintf("u%04d/%09d.jpg", r.i/2000, r.i) }},
 	{"unicode", func(r namer) string { return r.kanji(3) + "/" + r.kanji(2) + ".jpg" }},
 	{"unpadded", func(r namer) string { return fmt.Sprintf("%d.jpg", r.i) }},
 	{"heavy", func(r namer) string {
@@ -68,23 +51,6 @@ var namings = []naming{
 			return "heavyUser0000000000000000000/" + r.text(16, base62) + ".jpg"
 		}
 		return r.text(28, base62) + "/" + r.text(16, base62) + ".jpg"
-	}},
-	{"words", func(r namer) string {
-		w := r.word()
-		return strings.ToUpper(w[:r.IntN(2)]) + w[r.IntN(2):] + " " + r.word() + " (" + fmt.Sprint(r.IntN(1000)) + ")%20.JPG"
-	}},
-	{"tenants", func(r namer) string {
-		switch r.i % 5 {
-		case 0:
-			return "acme/" + fmt.Sprintf("%08d", r.i) + ".pdf"
-		case 1:
-			return "bluth/" + r.text(8, hexes) + "-" + r.text(12, hexes)
-		case 2:
-			return "cyberdyne/2024-" + fmt.Sprintf("%02d-%02d", 1+r.IntN(12), 1+r.IntN(28)) + "/" + r.text(6, base62)
-		case 3:
-			return "日本/" + r.kanji(2) + r.kanji(2)
-		}
-		return "zorg/" + r.users[r.i/50] + "/" + fmt.Sprint(r.i)
 	}},
 	{"longest", func(r namer) string {
 		return strings.Repeat("写", 300) + r.text(1024-len("posts/")-900-1, base62) + "/"
@@ -94,16 +60,6 @@ var namings = []naming{
 			return r.users[r.i/50] + "/" + r.text(20, base62)
 		}
 		return "~" + r.text(1017, base62)
-	}},
-	{"nested", func(r namer) string {
-		var b strings.Builder
-		for range 1 + r.IntN(12) {
-			b.WriteString(r.word() + "/")
-		}
-		return b.String() + r.text(4, base62)
-	}},
-	{"emoji", func(r namer) string {
-		return string(rune(0x1F300+r.IntN(700))) + string(rune(0x1F300+r.IntN(700))) + r.text(3, base62)
 	}},
 }
 

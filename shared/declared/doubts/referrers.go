@@ -32,7 +32,7 @@ const shortest = 6
 type target struct {
 	what   string
 	with   rule.Relation // the entry
-	at     string        // the place of documents
+	at     rule.Place    // of documents
 	folder string        // of files
 	// Some of it: ids, unless they repeat elsewhere, or spellings of files. What is in values may be asked for.
 	known  map[string]bool
@@ -120,14 +120,14 @@ func (l *looking) targets() (all []target) {
 		}
 		return []target{t}[:min(1, len(l.due))]
 	}
-	own := target{what: "documents of " + l.Source(), at: l.At(), known: map[string]bool{}}
+	own := target{what: "documents of " + l.Source(), at: l.Place(), known: map[string]bool{}}
 	for _, d := range l.sample {
 		own.add(d.ID(), d.ID())
 	}
 	all = []target{own}[:min(1, len(l.sample))]
 	for _, w := range l.With {
-		t := target{with: w, at: w.At(l.At()), folder: pattern.Folder(w.Objects), known: map[string]bool{}}
-		t.what = "documents of " + w.Place().Collection
+		t := target{with: w, at: w.Place(l.Place()), folder: pattern.Folder(w.Objects), known: map[string]bool{}}
+		t.what = "documents of " + t.at.String()
 		if w.Remove || w.Account != "" || w.Subcollection == rule.Everything || w.Objects != "" && (w.Field == "" || t.folder == "") {
 			continue
 		}
@@ -151,7 +151,7 @@ func (l *looking) targets() (all []target) {
 		all = append(all, t)
 	}
 	for i, t := range all {
-		if strings.Contains(t.at, "/") {
+		if t.at.Repeats() {
 			all[i].known, all[i].values = nil, nil
 		}
 	}
@@ -218,7 +218,7 @@ func (t target) means(value any, isNamed bool) (id string, is, maybe bool) {
 		spellings, _ := objects.Mentioned(text, t.folder)
 		return "", slices.ContainsFunc(spellings, func(name string) bool { return t.known[name] }), len(spellings) > 0
 	}
-	if ref, isRef := documents.RefIn(value); isRef && t.at != "" && rule.Same(t.at, ref.Collection) {
+	if ref, isRef := documents.RefIn(value); isRef && t.at != "" && t.at.Same(rule.Place(ref.Collection)) {
 		return ref.ID, true, false
 	}
 	if !isText || len(text) < shortest && !isNamed || !documents.ValidID(text) {

@@ -63,7 +63,7 @@ func isUnless(of rule.Relation) bool { return strings.HasPrefix(of.Key, "unless"
 
 // find returns the first documents that a relation may find.
 func (l *looking) find(ctx context.Context, of rule.Relation, n int) (found []documents.Document) {
-	q := of.Place().Query()
+	q := of.Place("").Query()
 	if of.Subcollection == "" {
 		found, _ = l.first(ctx, q, n)
 		return found
@@ -265,7 +265,7 @@ func (l *looking) refers(ctx context.Context, of rule.Relation, found []document
 			id, isID := documents.IDOf(value)
 			switch {
 			case isMap:
-			case isRef && rule.Same(l.At(), ref.Collection):
+			case isRef && l.Place().Same(rule.Place(ref.Collection)):
 				refs = append(refs, ref)
 			case isID && !isRef && !l.Repeats():
 				refs = append(refs, documents.Ref{Collection: l.Collection, ID: id})
@@ -277,6 +277,6 @@ func (l *looking) refers(ctx context.Context, of rule.Relation, found []document
 	l.ofMaps(of.Key, of.Field, ".{id}", values)
 	if there, n, ok := l.exist(ctx, refs); ok {
 		l.none(of.Key, len(there), n+len(others), fmt.Sprintf("values of %s.%s looked at refers to a document of %s: %s",
-			of.Place().Collection, of.PlainField(), l.Source(), right))
+			of.Place(""), of.PlainField(), l.Source(), right))
 	}
 }

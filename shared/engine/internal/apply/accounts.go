@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/firesweep/firesweep/shared/accounts"
@@ -53,8 +52,8 @@ func (g *gathered) delete(ctx context.Context, call func(context.Context, []stri
 // maxAccounts is the size of a batch of accounts of a plan: one call looks up that many.
 const maxAccounts = 100
 
-// deleteAccounts deletes accounts that are due by a rule, and does what follows them. Authentication has no conditions for deletions, so
-// the rule judges each right before its deletion.
+// deleteAccounts deletes accounts that are due by a rule, and does what follows them. Authentication has no conditions for
+// deletions, so the rule judges each right before its deletion.
 func (a *Applier) deleteAccounts(ctx context.Context, all []*decide.Item) {
 	var todo runlog.Todo // by which a later run does what follows accounts that are gone, if this one cannot
 	if next := all[0].Account.Next; next != nil {
@@ -88,7 +87,7 @@ func (a *Applier) judgeAccounts(ctx context.Context, all []*decide.Item) {
 			item.Ends(changed)
 		}
 	}
-	there := open(all)
+	there := remaining(all)
 	found := make([]accounts.Account, len(there))
 	for i, item := range there {
 		found[i] = *item.Seen
@@ -158,18 +157,21 @@ func (a *Applier) find(ctx context.Context, all []*decide.Item) error {
 	return nil
 }
 
-// sendAccounts deletes accounts, logs which are gone, and checks whether those whose deletion failed are gone nevertheless: the answer may have been lost. Of
-// one that nobody has seen, that would tell nothing.
+// sendAccounts deletes accounts, logs which are gone, and checks whether those whose deletion failed are gone nevertheless: the
+// answer may have been lost. Of one that nobody has seen, that would tell nothing.
 func (a *Applier) sendAccounts(ctx context.Context, due []*decide.Item) {
 	a.gathered.delete(ctx, a.Accounts.Delete, due)
 	told := a.Writes(ctx)
 	defer told.Log()
+	var doubtful []*decide.Item
 	for _, item := range due {
-		if item.Fate.Kind == decide.Done && accounts.ValidUID(item.UID) {
+		switch {
+		case item.Fate.Err != nil && item.Seen != nil:
+			doubtful = append(doubtful, item)
+		case item.Fate.Kind == decide.Done && accounts.ValidUID(item.UID):
 			told.Account(item.UID, false)
 		}
 	}
-	doubtful := slices.DeleteFunc(slices.Clone(due), func(item *decide.Item) bool { return item.Fate.Err == nil || item.Seen == nil })
 	if len(doubtful) == 0 {
 		return
 	}

@@ -61,8 +61,9 @@ type Applier struct {
 const maxUndone = 1000
 
 // Apply does the items of a plan in order, many at a time, until all are done or time is up. It returns the index of the first
-// one that no time was left for, len(items) if there is none, and the documents that were left undone, because something failed or
-// because they changed meanwhile: the first 1000 of them, without those that are gone. Failures are counted and do not stop it.
+// one that no time was left for, len(items) if there is none, and the documents that were left undone, because something failed
+// or because they changed meanwhile: the first 1000 of them, without those that are gone. Failures are counted and do not stop
+// it.
 func (a *Applier) Apply(ctx context.Context, items []*decide.Item) (unfinished int, undone []documents.Ref) {
 	underWay, batches := semaphore.NewWeighted(maxWeight), sync.WaitGroup{}
 	begun := 0
@@ -74,7 +75,10 @@ func (a *Applier) Apply(ctx context.Context, items []*decide.Item) (unfinished i
 		}
 		batches.Go(func() {
 			defer underWay.Release(weight)
-			a.do(ctx, a.begin(batch))
+			for _, item := range batch {
+				a.Doing(item.Planned)
+			}
+			a.do(ctx, batch)
 			for _, item := range batch {
 				a.count(ctx, item)
 			}
@@ -92,20 +96,6 @@ func (a *Applier) Apply(ctx context.Context, items []*decide.Item) (unfinished i
 		}
 	}
 	return unfinished, undone
-}
-
-// begin returns those items of a plan that are to be done: not the objects and accounts that somebody has put on the list of what the
-// jobs keep since they were planned. Of documents the commit asks.
-func (a *Applier) begin(batch []*decide.Item) (due []*decide.Item) {
-	for _, item := range batch {
-		a.Doing(item.Planned)
-		if kept := a.Keeps(item); kept != nil && item.Rule == nil {
-			item.Ends(kept.Fate())
-		} else {
-			due = append(due, item)
-		}
-	}
-	return due
 }
 
 // way is how an item is done, with others that are done in the same way.
@@ -146,8 +136,8 @@ func (a *Applier) wayOf(item *decide.Item) way {
 
 // together returns those of the first items of a plan that are done together.
 func (a *Applier) together(items []*decide.Item) []*decide.Item {
-	first, n, absent := a.wayOf(items[0]), 0, map[documents.Ref]bool{}
-	for n < min(len(items), first.most) && a.wayOf(items[n]).what == first.what {
+	way, n, absent := a.wayOf(items[0]), 0, map[documents.Ref]bool{}
+	for n < min(len(items), way.most) && a.wayOf(items[n]).what == way.what {
 		if o := items[n].Object; o != nil && len(o.Absent) > 0 {
 			if absent[o.Absent[0]] = true; len(absent) > maxAbsent {
 				break
@@ -177,7 +167,7 @@ func (a *Applier) doAll(ctx context.Context, atOnce int, items []*decide.Item) {
 
 // do does items that are alike. What became of each is its Fate; a panic is the failure of all.
 func (a *Applier) do(ctx context.Context, batch []*decide.Item) {
-	if len(batch) == 0 {
+	if batch = a.unlisted(ctx, batch); len(batch) == 0 {
 		return
 	}
 	if err := guard.Call(func() error {
@@ -186,6 +176,23 @@ func (a *Applier) do(ctx context.Context, batch []*decide.Item) {
 	}); err != nil {
 		end(ctx, batch, err)
 	}
+}
+
+// unlisted returns those items that are not on the list of what the jobs keep: somebody may have put them there since they were
+// planned, or since the commit that led to them. Of documents, the commit asks.
+func (a *Applier) unlisted(ctx context.Context, batch []*decide.Item) (due []*decide.Item) {
+	for _, item := range batch {
+		listed := a.Keeps(item)
+		if listed.Kind != decide.Kept || item.Rule != nil {
+			due = append(due, item)
+			continue
+		}
+		if item.Then != nil {
+			a.KeepNamed(ctx, a.TargetOf(*item.Then), listed.Reason)
+		}
+		item.Ends(listed)
+	}
+	return due
 }
 
 // end has items end with the same error, or with none.

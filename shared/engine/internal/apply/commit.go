@@ -21,7 +21,9 @@ import (
 
 // attempt is what one attempt of a commit writes, and what that leaves in the log.
 type attempt struct {
-	outcomes []decide.Outcome // of the items
+	outcomes []decide.Outcome // of the items, if they were judged
+	parts    []part
+	src      *decide.Source // reads in the transaction
 	writes   []documents.Write
 	records  []undo.Record
 	bytes    int // of the documents that records hold as they were
@@ -30,6 +32,13 @@ type attempt struct {
 	at     time.Time     // when it was written
 	sent   int           // writes, with those of the log; 0: there was nothing to write
 	opened documents.Ref // the Todo that it left; zero: none
+}
+
+// part is what a commit writes for one item.
+type part struct {
+	item     *decide.Item
+	decision cleanup.Decision // what it was judged as, if it was
+	writes   []documents.Write
 }
 
 // commit judges documents once more and writes their changes, all in one transaction. A panic is an error.
@@ -42,29 +51,27 @@ func (a *Applier) commit(ctx context.Context, group []*decide.Item) (c *attempt,
 	if len(group) > 1 {
 		ctx = documents.AtMost(ctx, maxTogether)
 	}
-	return a.send(ctx, len(group) > 1, group, func(ctx context.Context, tx *documents.Transaction) (*decide.Source, *attempt, error) {
-		src := a.In(tx, room)
-		outcomes, err := a.Decide(ctx, src, group)
-		c := &attempt{outcomes: outcomes}
+	return a.send(ctx, len(group) > 1, func(ctx context.Context, tx *documents.Transaction) (c *attempt, err error) {
+		c = &attempt{src: a.In(tx, room)}
+		c.outcomes, err = a.Decide(ctx, c.src, group)
 		var changes []cleanup.Change
-		for i, o := range outcomes {
+		for i, o := range c.outcomes {
 			group[i].Tried = len(o.Change.Writes)
 			if o.Place == decide.InCommit && group[i].Tried > 0 {
 				changes = append(changes, o.Change)
-				c.writes = append(c.writes, o.Change.Writes...)
+				c.parts = append(c.parts, part{group[i], o.Decision, o.Change.Writes})
 			}
 		}
 		c.todo = a.todoOf(group[0].Rule, changes)
-		return src, c, err
+		return c, err
 	})
 }
 
-// send commits what try returns for items, together with what that leaves in the log, and returns the attempt that counts. It
-// calls try again for each attempt, unless the log tells that an earlier one took effect, whose answer was lost. With once, it
-// does not retry after contention.
+// send commits what try returns, together with what that leaves in the log, and returns the attempt that counts. It calls try
+// again for each attempt, unless the log tells that an earlier one took effect, whose answer was lost. With once, it does not
+// retry after contention.
 func (a *Applier) send(
-	ctx context.Context, once bool, items []*decide.Item,
-	try func(context.Context, *documents.Transaction) (*decide.Source, *attempt, error),
+	ctx context.Context, once bool, try func(context.Context, *documents.Transaction) (*attempt, error),
 ) (c *attempt, err error) {
 	entry, over := a.Log.Next(), a.Log.TakeOver()
 	var tried []*attempt
@@ -82,22 +89,25 @@ func (a *Applier) send(
 				return cleanup.ErrOutOfTime
 			}
 		}
-		src, made, err := try(ctx, tx)
+		made, err := try(ctx, tx)
 		c, tried = made, append(tried, made)
+		for _, p := range c.parts {
+			c.writes = append(c.writes, p.writes...)
+		}
 		if err != nil || len(c.writes) == 0 {
 			return err
 		}
-		if err := a.record(ctx, src, items, c); err != nil {
+		if err := a.record(ctx, c); err != nil {
 			return err
 		}
 		if once && c.bytes > maxTogether {
 			return documents.ErrTooMuch
 		}
-		left, err := entry.Writes(len(tried), c.records, c.todo)
+		logged, err := entry.Writes(len(tried), c.records, c.todo)
 		if err != nil {
 			return err
 		}
-		writes := slices.Concat(c.writes, left, runlog.Deletions(over))
+		writes := slices.Concat(c.writes, logged, runlog.Deletions(over))
 		if c.sent = len(writes); !c.todo.Empty() {
 			c.opened = entry.Todo()
 		}
@@ -129,7 +139,7 @@ func (a *Applier) send(
 // record adds to a commit what is saved for undo: of each item its record, then the documents that its writes delete or change,
 // as they were. It reads the documents that nobody has read yet. Of an item of the bundle's own, a record would tell people
 // nothing.
-func (a *Applier) record(ctx context.Context, src *decide.Source, items []*decide.Item, c *attempt) error {
+func (a *Applier) record(ctx context.Context, c *attempt) error {
 	if !a.Saves {
 		return nil
 	}
@@ -139,24 +149,21 @@ func (a *Applier) record(ctx context.Context, src *decide.Source, items []*decid
 			refs = append(refs, w.Ref)
 		}
 	}
-	before, err := src.Get(ctx, refs)
+	before, err := c.src.Get(ctx, refs)
 	if err != nil {
 		return err
 	}
 	for _, d := range before {
 		c.bytes += docsize.Of(d.Path, d.Data)
 	}
-	for i, o := range c.outcomes {
-		if o.Place != decide.InCommit || len(o.Change.Writes) == 0 {
-			continue
-		}
+	for _, p := range c.parts {
 		place := 0
-		if of := items[i].Record(); !collections.IsOwn(items[i].Ref.Collection) {
-			of.Action, of.Reason = cmp.Or(o.Decision.Kind, of.Action), cmp.Or(o.Decision.Reason, of.Reason)
+		if of := p.item.Record(); !collections.IsOwn(p.item.Ref.Collection) {
+			of.Action, of.Reason = cmp.Or(p.decision.Kind, of.Action), cmp.Or(p.decision.Reason, of.Reason)
 			c.records = append(c.records, of)
 			place = len(c.records)
 		}
-		for _, w := range o.Change.Writes {
+		for _, w := range p.writes {
 			if collections.IsOwn(w.Ref.Collection) {
 				continue
 			}

@@ -67,7 +67,7 @@ func (a *Applier) changeDocuments(ctx context.Context, all []*decide.Item) {
 
 // How many items share a commit: fewer if they are large or much belongs to each, more while they are small.
 const (
-	firstShare  = 25      // of the first commits of a rule, at most
+	startShare  = 25      // of the first commits of a rule, at most
 	maxTogether = 3 << 20 // bytes of documents as they were before, or a commit of several items is not sent
 )
 
@@ -75,29 +75,28 @@ const (
 func (a *Applier) shareOf(rule cleanup.AnyRule) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return cmp.Or(a.shares[rule.Named()], min(firstShare, rule.Together()))
-}
-
-// learn has the next commits of a rule be of half as many items after one of n items that was too much, and of twice as many after
-// one for which twice as much would be little.
-func (a *Applier) learn(rule cleanup.AnyRule, n int, tooMuch bool, c attempt) {
-	share := a.shareOf(rule)
-	switch {
-	case tooMuch:
-		share = max(1, min(share, n/2))
-	case n == share && len(c.outcomes) == n && 2*c.sent <= cleanup.MaxRoom && 4*c.bytes <= maxTogether:
-		share = min(2*share, rule.Together())
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if a.shares == nil {
 		a.shares = map[string]int{}
 	}
-	a.shares[rule.Named()] = share
+	a.shares[rule.Named()] = cmp.Or(a.shares[rule.Named()], min(startShare, rule.Together()))
+	return a.shares[rule.Named()]
 }
 
-// smaller returns what to commit in place of a group whose commit failed: its halves, or a single item with less of what belongs to
-// it. If nothing of that can succeed, there is nothing, and the group has failed.
+// learn has the next commits of a rule be of half as many items after one of n items that was too much, and of twice as many
+// after one for which twice as much would be little.
+func (a *Applier) learn(rule cleanup.AnyRule, n int, tooMuch bool, c attempt) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch share := a.shares[rule.Named()]; {
+	case tooMuch:
+		a.shares[rule.Named()] = max(1, min(share, n/2))
+	case n == share && len(c.outcomes) == n && 2*c.sent <= cleanup.MaxRoom && 4*c.bytes <= maxTogether:
+		a.shares[rule.Named()] = min(2*share, rule.Together())
+	}
+}
+
+// smaller returns what to commit in place of a group whose commit failed: its halves, or a single item with less of what belongs
+// to it. If nothing of that can succeed, there is nothing, and the group has failed.
 func (a *Applier) smaller(ctx context.Context, group []*decide.Item, err error) [][]*decide.Item {
 	switch half := len(group) / 2; {
 	case half > 0 && divisible(group[0].Rule, err):
@@ -141,8 +140,8 @@ func (a *Applier) moveOn(ctx context.Context, item *decide.Item, o decide.Outcom
 	if inCommit {
 		item.Version = "" // what it is from now on is this run's doing
 	}
-	if invalid := o.Invalid(); invalid != "" && !item.Begun {
-		a.Notice(ctx, item.Target, cleanup.Notice{Message: tell.Kept(item.Target, invalid)})
+	if f := o.Fate; f.Reason != "" && f.Kind != decide.Kept && !item.Begun { // it cannot be judged, or be done
+		a.Notice(ctx, item.Target, cleanup.Notice{Message: tell.Kept(item.Target, f.Reason)})
 	}
 	switch {
 	case item.Fate.Kind != decide.Done: // what follows was not done
@@ -186,9 +185,9 @@ func (a *Applier) doNext(ctx context.Context, of []*decide.Item, next [][]*decid
 // maxFailedNamed is how many failures of what follows from one item the log names; all are counted.
 const maxFailedNamed = 20
 
-// sumOf returns what the documents that follow from an item make of it. Those that are kept do not matter, unless the list of what the
-// job keeps has them: the item stays with these. If it is judged again after them, a failure does not stop it as long as some
-// succeed: it is the item's in the end.
+// sumOf returns what the documents that follow from an item make of it. Those that are kept do not matter, unless the list of
+// what the job keeps has them: the item stays with these. If it is judged again after them, a failure does not stop it as long
+// as some succeed: it is the item's in the end.
 func (a *Applier) sumOf(ctx context.Context, of *decide.Item, all []*decide.Item) (sum decide.Fate) {
 	done, failed, stuck := 0, 0, false
 	for _, item := range all {

@@ -13,8 +13,8 @@ import (
 // maxNotices is how many warnings about one item a commit logs.
 const maxNotices = 20
 
-// follow does what follows a commit. What fails is its item's failure; where nothing but the commit's Todo remembers it, that stays
-// for the next run.
+// follow does what follows a commit. What fails is its item's failure; where nothing but the commit's Todo remembers it, that
+// stays for the next run.
 func (a *Applier) follow(ctx context.Context, group []*decide.Item, c *attempt) {
 	var written, then []*decide.Item
 	var next [][]*decide.Item
@@ -27,11 +27,13 @@ func (a *Applier) follow(ctx context.Context, group []*decide.Item, c *attempt) 
 			item.Action, item.Reason = o.Decision.Kind, o.Decision.Reason
 		}
 		item.Again = o.Change.Again
-		for _, reason := range o.Change.Kept {
-			a.Keep(reason, 1)
-		}
-		for _, n := range o.Change.Notices[:min(len(o.Change.Notices), maxNotices)] {
-			a.Notice(ctx, item.Target, n)
+		for n, notice := range o.Change.Notices {
+			for reason, things := range notice.Kept {
+				a.Keep(reason, things)
+			}
+			if n < maxNotices {
+				a.Notice(ctx, item.Target, notice)
+			}
 		}
 		for _, f := range o.Change.Then {
 			then = append(then, &decide.Item{Then: &f, UID: f.Account, Of: item, At: c.at})
@@ -43,8 +45,8 @@ func (a *Applier) follow(ctx context.Context, group []*decide.Item, c *attempt) 
 	}
 }
 
-// doRest does what follows from some items: what is outside of Firestore, and once that is done the documents of each. It returns why
-// some of it is left, so that their Todo has to stay.
+// doRest does what follows from some items: what is outside of Firestore, and once that is done the documents of each. It
+// returns why some of it is left, so that their Todo has to stay.
 func (a *Applier) doRest(ctx context.Context, of, then []*decide.Item, next [][]*decide.Item) (left decide.Fate) {
 	switch left = a.doThen(ctx, then); left.Kind {
 	case decide.Done:
@@ -56,37 +58,24 @@ func (a *Applier) doRest(ctx context.Context, of, then []*decide.Item, next [][]
 	return left
 }
 
-// doThen does what follows outside of Firestore, but for what the job keeps since the commit, which would have kept the item. It
-// commits the documents to write after that. It returns why something is left to do that documents of the application do not record.
+// doThen does what follows outside of Firestore, and commits the documents to write after that. It returns why something is left
+// to do that documents of the application do not record.
 func (a *Applier) doThen(ctx context.Context, all []*decide.Item) (left decide.Fate) {
-	var due []*decide.Item
-	for _, item := range all {
-		if kept := a.Keeps(item); kept != nil {
-			a.KeepNamed(ctx, a.TargetOf(*item.Then), kept.Reason)
-			item.Ends(kept.Fate())
-		} else {
-			due = append(due, item)
-		}
-	}
-	a.doAll(ctx, maxFollowUps, due)
-	var then attempt
-	var of []*decide.Item // whose writes these are
+	a.doAll(ctx, maxFollowUps, remaining(all))
+	var then []part
 	write := func(item *decide.Item, writes []documents.Write) {
-		if len(writes) == 0 {
-			return
+		if len(writes) > 0 {
+			then = append(then, part{item: item.Of, writes: writes})
 		}
-		of, then.writes = append(of, item.Of), append(then.writes, writes...)
-		then.outcomes = append(then.outcomes, decide.Outcome{Place: decide.InCommit, Change: cleanup.Change{Writes: writes}})
 	}
-	var stays decide.Fate
+	var kept decide.Fate
 	for _, item := range all {
 		f, recorded := item.Fate, cmp.Or(item.Then.Recorded, &cleanup.Recorded{})
 		switch f.Kind {
 		case decide.OutOfTime:
 			return f
 		case decide.Kept: // it is left to do until Cloud Storage lets the object go, or somebody takes it off the list
-			stays = f
-			continue
+			kept = f
 		case decide.Failed:
 			if recorded.Kept != "" {
 				a.Keep(recorded.Kept, 1)
@@ -105,15 +94,17 @@ func (a *Applier) doThen(ctx context.Context, all []*decide.Item) (left decide.F
 			write(item, recorded.Done)
 		}
 	}
-	if len(then.writes) > 0 {
-		_, err := a.send(ctx, false, of, func(_ context.Context, tx *documents.Transaction) (*decide.Source, *attempt, error) {
-			c := then
-			return a.In(tx, 0), &c, nil
+	if len(then) > 0 {
+		_, err := a.send(ctx, false, func(_ context.Context, tx *documents.Transaction) (*attempt, error) {
+			return &attempt{src: a.In(tx, 0), parts: then}, nil
 		})
-		end(ctx, of, err)
-		left = cmp.Or(left, decide.FateOf(ctx, err))
+		f := decide.FateOf(ctx, err)
+		for _, p := range then {
+			p.item.Ends(f)
+		}
+		left = cmp.Or(left, f)
 	}
-	return cmp.Or(left, stays)
+	return cmp.Or(left, kept)
 }
 
 // NowHeader is the now of the run that handed a worker's task over. Cloud Tasks ignores or replaces headers that Google uses

@@ -21,8 +21,8 @@ type outside struct {
 	send func(ctx context.Context, due []*decide.Item)
 }
 
-// deleteOutside deletes what is outside of Firestore. It saves that for undo, with what follows, before the last look, so that nothing
-// comes between this look and the deletion; then it notes what stayed. It returns the entry, and what was sent.
+// deleteOutside deletes what is outside of Firestore. It saves that for undo, with what follows, before the last look, so that
+// nothing comes between this look and the deletion; then it notes what stayed. It returns the entry, and what was sent.
 func (a *Applier) deleteOutside(ctx context.Context, all []*decide.Item, how outside) (e runlog.Entry, sent []*decide.Item) {
 	records, places := recordsOf(all)
 	e, err := a.save(ctx, records, how.todo)
@@ -31,7 +31,7 @@ func (a *Applier) deleteOutside(ctx context.Context, all []*decide.Item, how out
 		return e, nil
 	}
 	how.look(ctx, all)
-	if sent = open(all); len(sent) > 0 {
+	if sent = remaining(all); len(sent) > 0 {
 		how.send(ctx, sent)
 	}
 	var stayed []int
@@ -44,8 +44,8 @@ func (a *Applier) deleteOutside(ctx context.Context, all []*decide.Item, how out
 	return e, sent
 }
 
-// open returns those items that have not ended.
-func open(all []*decide.Item) []*decide.Item {
+// remaining returns those items that have not ended.
+func remaining(all []*decide.Item) []*decide.Item {
 	return slices.DeleteFunc(slices.Clone(all), func(item *decide.Item) bool { return item.Fate.Kind != decide.Done })
 }
 
@@ -54,8 +54,8 @@ func certainlyThere(f decide.Fate) bool {
 	return f.Kind != decide.Done && f.Err == nil || objects.Denied(f.Err) || accounts.Refused(f.Err)
 }
 
-// recordsOf returns what the log says of objects or accounts that are about to be deleted, after the item to which each belongs, and the
-// place of each, from 1; 0 of one that stays, and of an account that nobody has seen.
+// recordsOf returns what the log says of objects or accounts that are about to be deleted, after the item to which each belongs,
+// and the place of each, from 1; 0 of one that stays, and of an account that nobody has seen.
 func recordsOf(all []*decide.Item) (records []undo.Record, places []int) {
 	belong := map[string]int{} // the places of items
 	places = make([]int, len(all))

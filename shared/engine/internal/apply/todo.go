@@ -63,6 +63,7 @@ func (a *Applier) finish(ctx context.Context, one []*decide.Item) {
 	for _, f := range then {
 		f.Most = item.Most
 	}
+	a.LookAgain(ctx, then) // what is back must not count for Most
 	left := a.doRest(ctx, one, then, [][]*decide.Item{next})
 	switch left.Kind {
 	case decide.Done:

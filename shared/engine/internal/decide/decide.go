@@ -57,14 +57,6 @@ type Outcome struct {
 	Fate     Fate // why it is refused
 }
 
-// Invalid returns why the item cannot be judged, or turned out to be none that can be done; "" if that is not so.
-func (o Outcome) Invalid() string {
-	if o.Decision.Invalid {
-		return o.Decision.Reason
-	}
-	return o.Change.Invalid
-}
-
 // Place says where the change of an item is made.
 type Place int
 
@@ -143,8 +135,8 @@ func load(ctx context.Context, src cleanup.Source, group []*Item) (
 	return items, found, nil
 }
 
-// judged returns what loaded item i is judged as, and why it is refused unless it is due as it was asked for. now is its document, the
-// zero one if there is none.
+// judged returns what loaded item i is judged as, and why it is refused unless it is due as it was asked for. now is its
+// document, the zero one if there is none.
 func (d *Decider) judged(ctx context.Context, items cleanup.Loaded, i int, w *Item, now documents.Document) (o Outcome) {
 	judged, err := items.Judge(i, d.Run)
 	kept := d.Keeps(w)
@@ -154,10 +146,10 @@ func (d *Decider) judged(ctx context.Context, items cleanup.Loaded, i int, w *It
 	case d.Approved != nil && w.Version != "" && VersionAt(now.UpdateTime) != w.Version,
 		w.Rule.DeletesAlone() && now.UpdateTime.IsZero():
 		o.Fate = Fate{Kind: Changed, Because: becauseChanged}
-	case judged.Kind != "" && kept != nil:
-		o.Fate = kept.Fate()
+	case judged.Kind != "" && kept.Kind == Kept:
+		o.Fate = kept
 	case judged.Invalid:
-		o.Fate = Fate{Kind: Changed, Because: becauseChanged + ", " + judged.Reason}
+		o.Fate = Fate{Kind: Changed, Reason: judged.Reason, Because: becauseChanged + ", " + judged.Reason}
 	case judged.Kind == "" || w.Action != "" && !w.Again && judged.Kind != w.Action:
 		o.Fate = Fate{Kind: Changed, Because: becauseChanged}
 	}
@@ -166,7 +158,9 @@ func (d *Decider) judged(ctx context.Context, items cleanup.Loaded, i int, w *It
 }
 
 // change returns the change of loaded item i, which is due, and why it is refused, if it is.
-func (d *Decider) change(ctx context.Context, items cleanup.Loaded, i int, w *Item, due cleanup.Decision) (c cleanup.Change, f Fate) {
+func (d *Decider) change(
+	ctx context.Context, items cleanup.Loaded, i int, w *Item, due cleanup.Decision,
+) (c cleanup.Change, f Fate) {
 	var err error
 	if w.Rule.DeletesAlone() {
 		c.Writes = []documents.Write{{Op: documents.Delete, Ref: w.Ref}}
@@ -176,10 +170,10 @@ func (d *Decider) change(ctx context.Context, items cleanup.Loaded, i int, w *It
 	if err == nil {
 		err = d.beyond(w.Rule, w.Ref, c)
 	}
-	if kept := d.kept(d.targetsOf(c)...); kept != nil && err == nil {
-		return c, kept.Fate()
+	if err != nil {
+		return c, FateOf(ctx, err)
 	}
-	return c, FateOf(ctx, err)
+	return c, d.kept(d.targetsOf(c)...)
 }
 
 // ErrGroup says that a rule failed for a group as a whole, so that the item that is to blame has to be found.

@@ -12,7 +12,7 @@ import (
 // Fate is what became of an item. The zero one is done.
 type Fate struct {
 	Kind     FateKind
-	Reason   string // under which the report counts it: of Invalid, Kept and Back
+	Reason   string // why it cannot be done, of Invalid and Changed; under which it counts as kept, of Invalid, Kept and Back
 	Because  string // why it is not done, for people
 	HalfDone bool   // a commit has changed it, and it stays
 	// Err is what it failed with: of Failed, and of OutOfTime if time was up while it was under way.
@@ -24,13 +24,19 @@ type FateKind int
 
 // The fates of an item.
 const (
-	Done      FateKind = iota
-	Changed            // it is no longer what was judged
-	Invalid            // its commit found that it cannot be done
-	Back               // the document is there again that led to it
-	Kept               // the list of what the job keeps has it, or Cloud Storage does not let it go: what it belongs to stays, too
-	Later              // the rest of it a later run finds by itself: it is neither done nor a failure, for which somebody would call again
-	OutOfTime          // a later run judges it again
+	Done FateKind = iota
+	// Changed is no longer what was judged.
+	Changed
+	// Invalid turned out, in its commit, to be none that can be done.
+	Invalid
+	// Back has its document again, whose absence is the reason for its deletion.
+	Back
+	// Kept is on the list of what the job keeps, or Cloud Storage does not let it go: what it belongs to stays, too.
+	Kept
+	// Later is what a later run finds by itself: neither done nor a failure, for which Cloud Scheduler would call again at once.
+	Later
+	// OutOfTime is what a later run judges again.
+	OutOfTime
 	Failed
 )
 
@@ -53,9 +59,6 @@ func FateOf(ctx context.Context, err error) Fate {
 	}
 	return Fate{Kind: Failed, Err: err}
 }
-
-// Fate is that of an item which is kept because of something on the list.
-func (e *KeptError) Fate() Fate { return Fate{Kind: Kept, Reason: e.Reason, Because: e.Error()} }
 
 // Ends says what became of the item, unless that is known already.
 func (i *Item) Ends(f Fate) {

@@ -9,24 +9,32 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// Preview judges an item as its commit would, and adds to it what that would do. It reads no more than a commit, and writes nothing.
+// Preview judges an item as its commit would, and adds to it what that would do. It reads no more than a commit, and writes
+// nothing.
 func (d *Decider) Preview(ctx context.Context, item *Item) error {
-	outcomes, err := d.Decide(ctx, d.untransacted(), []*Item{item})
+	_, err := d.preview(ctx, d.untransacted(), item)
+	return err
+}
+
+// preview is [Decider.Preview] of an item with what was read before. It reports whether the commit would do anything.
+func (d *Decider) preview(ctx context.Context, src *Source, item *Item) (does bool, err error) {
+	outcomes, err := d.Decide(ctx, src, []*Item{item})
 	if errors.Is(err, documents.ErrTooMuch) {
 		item.More = true
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	switch o := outcomes[0]; o.Fate.Kind {
 	case Done:
 		item.previewed(o.Change)
+		return true, nil
 	case Kept, Invalid:
 		item.Kept = o.Fate.Because
 	default: // it was changed since it was found, or the run fails with it
 	}
-	return nil
+	return false, nil
 }
 
 // PreviewNext adds to the item of an account what is deleted once the account is: documents, and what is deleted with them.
@@ -35,18 +43,11 @@ func (d *Decider) PreviewNext(ctx context.Context, account *Item, next []cleanup
 	src.deleted = account.UID
 	for _, n := range next {
 		item := NewItem(account, n)
-		outcomes, err := d.Decide(ctx, src, []*Item{item})
-		switch {
-		case errors.Is(err, documents.ErrTooMuch):
-			account.More = true
-			continue
-		case err != nil:
+		does, err := d.preview(ctx, src, item)
+		if err != nil {
 			return err
-		case outcomes[0].Place == Refused: // it does not exist, or something keeps it
-			continue
 		}
-		item.previewed(outcomes[0].Change)
-		if !item.Gone {
+		if does && !item.Gone {
 			account.has("delete "+report.KindOf(item.Target), 1)
 		}
 		for what, times := range item.With {
@@ -122,8 +123,8 @@ func (d *Decider) PreviewTodo(ctx context.Context, item *Item, then, next []*Ite
 			d.KeepNamed(ctx, d.TargetOf(*i.Then), i.Fate.Reason)
 		case i.Fate.Kind != Done:
 			return i.Fate.Err
-		case kept != nil:
-			item.Kept = kept.Error()
+		case kept.Kind == Kept:
+			item.Kept = kept.Because
 		default:
 			item.follows(*i.Then)
 		}
@@ -137,7 +138,7 @@ const maxWhole = 30
 // untransacted returns what rules read from as in a commit, though in no transaction.
 func (d *Decider) untransacted() *Source {
 	s := d.Source()
-	s.left = new(cleanup.MaxRoom)
+	s.room = new(cleanup.MaxRoom)
 	s.first = func(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
 		most := limit
 		if q.Select == nil {

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/docsize"
-	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -31,7 +28,7 @@ type Source struct {
 	read    func(ctx context.Context, paths []string) (map[string]documents.Document, error)
 	first   func(context.Context, documents.Query, documents.Cursor, int) ([]documents.Document, error)
 	count   func(ctx context.Context, q documents.Query) (int, error)
-	left    *int   // children that the commit may still hold; nil: there is no commit
+	room    *int   // for so many children more in the commit; nil: there is no commit
 	deleted string // the uid of an account that counts as deleted, in a preview of what follows that
 
 	mu  sync.Mutex
@@ -48,7 +45,7 @@ func (d *Decider) Source() *Source {
 
 // In returns what rules read from in a commit, which may hold so many children.
 func (d *Decider) In(tx *documents.Transaction, children int) *Source {
-	s := &Source{decider: d, left: &children, got: map[documents.Ref]*documents.Document{}}
+	s := &Source{decider: d, room: &children, got: map[documents.Ref]*documents.Document{}}
 	s.read, s.count = tx.GetAll, tx.Count
 	s.first = func(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error) {
 		return s.stream(ctx, tx, q, from, limit)
@@ -62,21 +59,8 @@ func (s *Source) Run() cleanup.Run { return s.decider.Run }
 // Reference implements [cleanup.Source].
 func (s *Source) Reference(ref documents.Ref) any { return s.decider.Documents.Ref(ref.Path()) }
 
-// Below implements [cleanup.Source]. The emulator answers no such query in a transaction.
-func (s *Source) Below(ctx context.Context, document documents.Ref, limit int) ([]documents.Document, error) {
-	q := documents.Query{Collection: document.Path() + "/" + documents.Everywhere, Select: documents.NameOnly}
-	return s.decider.Documents.First(ctx, q, "", limit)
-}
-
-// Listed implements [cleanup.Source].
-func (s *Source) Listed(ctx context.Context, collection string) ([]documents.Ref, error) {
-	return s.decider.Documents.Listed(ctx, collection, math.MaxInt)
-}
-
-// Pages implements [cleanup.Source].
-func (s *Source) Pages(ctx context.Context, q documents.Query) iter.Seq2[documents.Page, error] {
-	return s.decider.Documents.Pages(ctx, q, "")
-}
+// Outside implements [cleanup.Source].
+func (s *Source) Outside() documents.Reader { return s.decider.Documents }
 
 // Get implements [cleanup.Source].
 func (s *Source) Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
@@ -128,13 +112,13 @@ func (s *Source) Lacking(ctx context.Context, q documents.Query, field string) (
 // Children implements [cleanup.Source]. It takes one query for up to 30 of the parents' names, as long as the room lasts. A query
 // for several parents whose answer is cut off tells nothing about any of them, for it is in no order of theirs.
 func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []string) (map[string]cleanup.Belonging, error) {
-	left := cmp.Or(s.left, new(cleanup.MaxRoom))
+	room := cmp.Or(s.room, new(cleanup.MaxRoom))
 	all := make(map[string]cleanup.Belonging, len(parents))
 	for len(parents) > 0 {
 		n := inOneQuery(c, parents)
 		asked := parents[:n]
 		parents = parents[n:]
-		limit := *left + 1
+		limit := *room + 1
 		found, err := s.first(ctx, c.Query(asked...), c.From, limit)
 		cut := len(found) == limit
 		if errors.Is(err, documents.ErrTooMuch) {
@@ -146,8 +130,8 @@ func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []str
 		if cut && len(asked) > 1 {
 			continue // none of them is whole
 		}
-		found = found[:min(len(found), *left)]
-		*left -= len(found)
+		found = found[:min(len(found), *room)]
+		*room -= len(found)
 		var next documents.Cursor
 		if cut && len(found) > 0 {
 			if next, err = c.Query(asked...).After(found[len(found)-1]); err != nil {
@@ -192,22 +176,10 @@ func (s *Source) stream(
 	return all, nil
 }
 
-// objectsAtOnce is how many objects are looked up side by side.
-const objectsAtOnce = 16
-
-// Objects implements [cleanup.Source].
-func (s *Source) Objects(ctx context.Context, names []string) (map[string]objects.Object, error) {
-	there := map[string]objects.Object{}
-	errs := flow.Many(objectsAtOnce, len(names), func(i int) error {
-		o, found, err := s.decider.Objects.Get(ctx, names[i])
-		if found {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			there[o.Name] = o
-		}
-		return err
-	})
-	return there, cmp.Or(errs...)
+// Object implements [cleanup.Source].
+func (s *Source) Object(ctx context.Context, name string) (o objects.Object, found bool, err error) {
+	o, found, err = s.decider.Objects.Get(ctx, name)
+	return o, found && o.Name == name, err // a service may answer with another object, whose name is alike
 }
 
 // Accounts implements [cleanup.Source].

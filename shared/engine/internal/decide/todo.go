@@ -69,8 +69,8 @@ func followUpsOf(s runlog.Step) (all []cleanup.FollowUp) {
 	return all
 }
 
-// LookAgain looks up the documents whose absence is the reason to delete items. Those end whose documents are there again, and those of
-// which that is unknown.
+// LookAgain looks up the documents whose absence is the reason to delete items. Those end whose documents are there again, and
+// those of which that is unknown.
 func (d *Decider) LookAgain(ctx context.Context, all []*Item) {
 	ids := map[string][]string{} // by collection
 	for _, i := range all {

@@ -42,19 +42,9 @@ func (t *Teller) WroteDocuments(ctx context.Context, writes []documents.Write, u
 	for _, d := range writes {
 		if !collections.IsOwn(d.Ref.Collection) {
 			w.add(written{Op: string(d.Op), Path: d.Ref.Path(), Unsure: unsure})
-			t.count(d, unsure)
 		}
 	}
 	w.Log()
-}
-
-// count counts a document that was written.
-func (t *Teller) count(d documents.Write, unsure bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.Wrote != nil && !unsure {
-		t.Wrote[string(d.Op)+" "+path.Base(d.Ref.Collection)]++
-	}
 }
 
 // Writes collects what was written, to be logged together.
@@ -88,7 +78,7 @@ func (t *Teller) HasLogged(target string) (told bool) {
 	return told
 }
 
-// explain says of something written why, if it is an item.
+// explain says of something written why, if it is an item, and counts it.
 func (t *Teller) explain(w *written) {
 	target := w.Path
 	if w.Op == deleteAccount {
@@ -96,6 +86,9 @@ func (t *Teller) explain(w *written) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.Wrote != nil && !w.Unsure {
+		t.Wrote[w.Op+" "+path.Base(path.Dir(w.Path))]++
+	}
 	if item, is := t.doing[target]; is {
 		w.Action, w.Reason = item.Action, item.Reason
 		t.told[target] = t.told[target] || !w.Unsure
