@@ -197,7 +197,8 @@ func (a *app) soughtShort(ctx context.Context, short string) (found seen, err er
 		return false, nil
 	})
 	if err == nil && found.runID == "" {
-		err = fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days; see %s; %s", short, a.cmd("runs"), ruleOfThen)
+		err = fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days; see %s; %s",
+			short, a.cmd("runs"), ruleOfThen)
 	}
 	return found, err
 }
