@@ -46,6 +46,10 @@ func TestActions(t *testing.T) {
 	want(t, "the actions", "  delete draft: 0 of 3 done; 3 begun: the next run does the rest\n"+
 		"  delete post: 2 of 4 done; 1 changed meanwhile, so it was kept; 1 failed\n"+
 		"  3 were left to the next run, or turned out to be kept\n", out.String())
+	first := &report.Report{Job: "cleanupDrafts", Status: report.Aborted, Actions: map[string]report.Counts{"delete draft": {Planned: 3}}}
+	first.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Why: "raws holds no file"}})
+	p.actions(first)
+	wantParts(t, out.String(), "3 were not done this time. The next run does them: correct the rule before, or firesweep hold cleanupDrafts")
 	p.ran(planned{}, ran{Report: &report.Report{Status: report.Partial}, more: true})
 	wantParts(t, out.String(), "It ran out of time. The next run begins now,")
 }

@@ -234,7 +234,7 @@ func (p *printer) heldBy(t taken) {
 		})
 		p.Say("", 2, 2, "Held, because they could delete it again: %s%s, and every job that is new (%s). Correct the rule or the data, "+
 			"then:", strings.Join(could, ", "), prefixed("; because they are not in your file of rules, and nobody knows what they delete: ",
-				strings.Join(t.unknown, ", ")), jobstate.NewJobs)
+			strings.Join(t.unknown, ", ")), jobstate.NewJobs)
 		p.Type("resume", t.Held...)
 	}
 	if t.Keep > 0 {
