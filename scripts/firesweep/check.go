@@ -137,8 +137,11 @@ func (a *app) checkLock() error {
 	if err != nil || old == nil || bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), lock) {
 		return err
 	}
-	return wrongUse("%s does not fit %s and this version of Firesweep (%s): write it anew with %s",
-		name, a.rules, version.Lock, a.cmd("check", "--write"))
+	why := "the rules were changed since"
+	if !bytes.Contains(old, []byte(version.Lock)) {
+		why = "it is not of this version of Firesweep, " + version.Lock
+	}
+	return wrongUse("%s does not fit %s: %s: write it anew with %s", name, a.rules, why, a.cmd("check", "--write"))
 }
 
 // checked returns what is known of a job without running it.

@@ -305,7 +305,7 @@ func TestWrongUse(t *testing.T) {
 		{"check cleanupReport", "no job is called"},
 		{"check deletePlaceholderUser", "no job is called"},
 		{"check --rules /none/rules.json", "--rules: open /none/rules.json: no such file"},
-		{"undo noSuchJob-20260101T000000Z-0123abcd", "no job or worker"},
+		{"undo noSuchJob-20260101T000000Z-0123abcd", "no job or worker is called \"noSuchJob\": if its rule was renamed or taken out since, give the file of then: --rules"},
 		{"undo --where userId cleanupReports-20260101T000000Z-0123abcd", "like userId=abc"},
 		{"hold --because x", "name the jobs, or give --all, or --keep PATH"},
 		{"hold --stop", "name the jobs, or give --all, or --keep PATH"},

@@ -167,8 +167,8 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 	return a.change(c, f.yes, names, h, question, held, steps...)
 }
 
-// mustBeThere refuses a path that keeps nothing: where no database has a document, or one below it, and of objects in a bucket that
-// no job uses. Objects and accounts are not looked up.
+// mustBeThere refuses a path that keeps nothing: where no database has a document, or one below it, and of objects in a bucket
+// that no job uses. Objects and accounts are not looked up.
 func (a *app) mustBeThere(ctx context.Context, path string) error {
 	if name, isObject := strings.CutPrefix(path, report.ObjectPrefix); isObject {
 		var used []string
