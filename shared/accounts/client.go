@@ -91,7 +91,8 @@ func Open(ctx context.Context, project string, forOperator bool, around Around) 
 
 // open opens the clients. On an emulator, Firebase's SDK takes nothing but the variable.
 func (c *Client) open(ctx context.Context, base http.RoundTripper, at ...option.ClientOption) error {
-	app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: c.project}, option.WithHTTPClient(&http.Client{Transport: once{base}}))
+	sent := option.WithHTTPClient(&http.Client{Transport: once{base}})
+	app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: c.project}, sent)
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,9 @@ func call[T any](ctx context.Context, c *Client, method string, uids []string, s
 }
 
 // read is [call] for a call of Google's client that may be repeated.
-func read[T any](ctx context.Context, c *Client, method string, uids []string, do func(...googleapi.CallOption) (T, error)) (T, error) {
+func read[T any](
+	ctx context.Context, c *Client, method string, uids []string, do func(...googleapi.CallOption) (T, error),
+) (T, error) {
 	return call(ctx, c, method, uids, func() (T, error) { return again(ctx, c, do) })
 }
 

@@ -22,6 +22,7 @@ const (
 type (
 	// identifiers say which accounts are looked for.
 	identifiers = identitytoolkit.GoogleCloudIdentitytoolkitV1GetAccountInfoRequest
+	listing     = identitytoolkit.GoogleCloudIdentitytoolkitV1DownloadAccountResponse
 	// userInfo is an account as the API has it.
 	userInfo = identitytoolkit.GoogleCloudIdentitytoolkitV1UserInfo
 )
@@ -42,8 +43,8 @@ type Page struct {
 func (r Reader) Pages(ctx context.Context, token string) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
 		for first := true; first || token != ""; first = false {
-			listed, err := r.list(ctx, token)
-			if err == nil && token != "" && listed.NextPageToken == token {
+			answer, err := r.list(ctx, token)
+			if err == nil && token != "" && answer.NextPageToken == token {
 				err = errors.New("the listing makes no progress")
 			}
 			var refused *googleapi.Error
@@ -54,14 +55,14 @@ func (r Reader) Pages(ctx context.Context, token string) iter.Seq2[Page, error] 
 				yield(Page{}, fmt.Errorf("list accounts: %w", readable(err)))
 				return
 			}
-			if token = listed.NextPageToken; !yield(Page{Accounts: accountsOf(listed.Users), Next: token}, nil) {
+			if token = answer.NextPageToken; !yield(Page{Accounts: accountsOf(answer.Users), Next: token}, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (r Reader) list(ctx context.Context, token string) (*identitytoolkit.GoogleCloudIdentitytoolkitV1DownloadAccountResponse, error) {
+func (r Reader) list(ctx context.Context, token string) (*listing, error) {
 	call := r.c.users.BatchGet(r.c.project).MaxResults(PageSize).Context(ctx)
 	if token != "" {
 		call.NextPageToken(token)

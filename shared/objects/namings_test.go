@@ -16,10 +16,10 @@ type namer struct {
 	i, n  int
 }
 
-func (r namer) text(n int, letters string) string {
+func (r namer) text(n int) string {
 	b := make([]byte, n)
 	for k := range b {
-		b[k] = letters[r.IntN(len(letters))]
+		b[k] = base62[r.IntN(len(base62))]
 	}
 	return string(b)
 }
@@ -48,18 +48,18 @@ var namings = []naming{
 	{"unpadded", func(r namer) string { return fmt.Sprintf("%d.jpg", r.i) }},
 	{"heavy", func(r namer) string {
 		if r.i%10 > 0 {
-			return "heavyUser0000000000000000000/" + r.text(16, base62) + ".jpg"
+			return "heavyUser0000000000000000000/" + r.text(16) + ".jpg"
 		}
-		return r.text(28, base62) + "/" + r.text(16, base62) + ".jpg"
+		return r.text(28) + "/" + r.text(16) + ".jpg"
 	}},
 	{"longest", func(r namer) string {
-		return strings.Repeat("写", 300) + r.text(1024-len("posts/")-900-1, base62) + "/"
+		return strings.Repeat("写", 300) + r.text(1024-len("posts/")-900-1) + "/"
 	}},
 	{"client", func(r namer) string { // somebody's files with the longest names, behind everybody's
 		if r.i%4 > 0 {
-			return r.users[r.i/50] + "/" + r.text(20, base62)
+			return r.users[r.i/50] + "/" + r.text(20)
 		}
-		return "~" + r.text(1017, base62)
+		return "~" + r.text(1017)
 	}},
 }
 
@@ -67,7 +67,7 @@ var namings = []naming{
 func (k naming) names(n int) []string {
 	r := namer{Rand: rand.New(rand.NewPCG(7, 9)), n: n}
 	for range n/20 + 1 {
-		r.users = append(r.users, r.text(28, base62))
+		r.users = append(r.users, r.text(28))
 	}
 	out := make([]string, 0, n)
 	for r.i = range n {
