@@ -19,11 +19,6 @@ func (e *KeptError) Error() string {
 	return e.Target + " is " + jobstate.KeptListed
 }
 
-// With is the error of what it belongs to.
-func (e *KeptError) With() *KeptError {
-	return &KeptError{Reason: jobstate.KeptWithListed, Target: e.Target}
-}
-
 // KeepAll has the job keep, from now on, what is listed.
 func (d *Decider) KeepAll(s jobstate.State) {
 	keeps := s.Keeps()
@@ -80,11 +75,10 @@ func (d *Decider) kept(targets ...target) *KeptError {
 		if reason == jobstate.KeptWithListed {
 			what = "something below " + what
 		}
-		kept := &KeptError{Reason: reason, Target: what}
 		if t.with {
-			return kept.With()
+			reason = jobstate.KeptWithListed
 		}
-		return kept
+		return &KeptError{Reason: reason, Target: what}
 	}
 	return nil
 }
