@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,23 +52,6 @@ func message(n int) map[string]any {
 	}
 }
 
-func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
-
-// wantIDs compares the ids of a collection's documents.
-func wantIDs(t *testing.T, f *enginetest.Function, collection string, want ...string) {
-	t.Helper()
-	slices.Sort(want)
-	if got := ids(f.Documents(t, collection)); !slices.Equal(got, want) {
-		t.Errorf("%s holds %v, want %v", collection, got, want)
-	}
-}
-
-// wantNothingBegun makes sure that no run left a record.
-func wantNothingBegun(t *testing.T, f *enginetest.Function) {
-	t.Helper()
-	wantIDs(t, f, "cleanupJobs/cleanupResolvedInquiries/cleanupTodo")
-}
-
 // notification returns the only notification of user u1, and its id.
 func notification(t *testing.T, f *enginetest.Function) (id string, data map[string]any) {
 	t.Helper()
@@ -105,7 +87,7 @@ func TestUserIsToldOnceOfEachResolution(t *testing.T) {
 	enginetest.Want(t, "a notification that was read", want, got)
 	f.Delete(t, "users/u1/notifications/"+id)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
-	wantIDs(t, f, "users/u1/notifications")
+	enginetest.Want(t, "users/u1/notifications", 0, len(f.IDs(t, "users/u1/notifications")))
 
 	// An application that does not know the mark resolves it again.
 	f.Set(t, "users/u1/notifications/"+id, want)
@@ -124,7 +106,7 @@ func TestUserIsToldOnceOfEachResolution(t *testing.T) {
 		enginetest.WantReport(t, f.Run(t, ""), report.Completed, step.actions)
 	}
 	if all := f.Documents(t, "users/u1/notifications"); len(all) != 2 || all[id] == nil {
-		t.Errorf("notifications %v, want a second one", ids(all))
+		t.Errorf("notifications %v, want a second one", all)
 	}
 	enginetest.Want(t, "the archive's mark", any(anew.Add(6*day)), f.Documents(t, "archivedInquiries")["i1"][notifiedAt])
 }
@@ -167,7 +149,7 @@ func TestUserWithoutDocument(t *testing.T) {
 	f := newFunction(t)
 	f.Set(t, "inquiries/i1", inquiry(6*day))
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
-	wantIDs(t, f, "users/u1/notifications")
+	enginetest.Want(t, "users/u1/notifications", 0, len(f.IDs(t, "users/u1/notifications")))
 	enginetest.Want(t, "mark", any(now), f.Documents(t, "inquiries")["i1"][notifiedAt])
 	if !strings.Contains(fmt.Sprint(f.Warnings(t)["inquiries/i1"]), "inquiries/i1: nobody was notified") {
 		t.Error("the log says nothing")
@@ -238,8 +220,8 @@ func TestEveryValueSurvives(t *testing.T) {
 	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["i1"], sameValues); diff != "" {
 		t.Errorf("archive (-want +got):\n%s", diff)
 	}
-	wantIDs(t, f, "inquiries")
-	wantIDs(t, f, "inquiries/i1/messages")
+	enginetest.Want(t, "inquiries", 0, len(f.IDs(t, "inquiries")))
+	enginetest.Want(t, "inquiries/i1/messages", 0, len(f.IDs(t, "inquiries/i1/messages")))
 }
 
 // TestManyMessages has more messages than the first request asks for. Each costs little more than a read and a delete, and
@@ -258,8 +240,8 @@ func TestManyMessages(t *testing.T) {
 	golden := enginetest.NewGolden(t, "messages")
 	enginetest.WantReport(t, golden.Run(t, "an inquiry of 60 messages", f, "", ""), report.Completed, archivedOnce)
 	enginetest.Want(t, "messages", any(want), f.Documents(t, "archivedInquiries")["i1"]["messages"])
-	wantIDs(t, f, "inquiries", "i12")
-	wantIDs(t, f, "inquiries/i12/messages", "m1")
+	enginetest.Want(t, "inquiries", []string{"i12"}, f.IDs(t, "inquiries"))
+	enginetest.Want(t, "inquiries/i12/messages", []string{"m1"}, f.IDs(t, "inquiries/i12/messages"))
 }
 
 func TestArchiveOf(t *testing.T) {
@@ -363,6 +345,6 @@ func TestArchiveThatDoesNotFit(t *testing.T) {
 	}
 	enginetest.Want(t, "messages of many", 61, len(f.Documents(t, "inquiries/many/messages")))
 	enginetest.Want(t, "objects", []string{"inquiries/large.png"}, f.Objects(t))
-	wantIDs(t, f, "archivedInquiries", "fits")
-	wantNothingBegun(t, f)
+	enginetest.Want(t, "archivedInquiries", []string{"fits"}, f.IDs(t, "archivedInquiries"))
+	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/cleanupResolvedInquiries/cleanupTodo")))
 }

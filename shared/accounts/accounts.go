@@ -14,10 +14,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/googleapi"
 )
 
@@ -82,13 +80,12 @@ func (w Writer) Delete(ctx context.Context, uids []string) []error {
 
 // deleteChunk deletes at most [maxUsers] accounts, again as long as what stands in the way is likely to pass.
 func (w Writer) deleteChunk(ctx context.Context, chunk []string, failed map[string]error) {
-	backoff := gax.Backoff{Initial: time.Second, Max: 16 * time.Second, Multiplier: 2}
-	for attempt := 1; ; attempt++ {
-		chunk = w.call(ctx, chunk, failed)
-		if len(chunk) == 0 || attempt == maxAttempts || w.c.sleep(ctx, backoff.Pause()) != nil {
-			return
+	_, _ = again(ctx, w.c, func(...googleapi.CallOption) (_ any, err error) { // what became of each is in failed
+		if chunk = w.call(ctx, chunk, failed); len(chunk) > 0 {
+			err = failed[chunk[0]]
 		}
-	}
+		return nil, err
+	})
 }
 
 // call makes one call and returns those of the accounts for which to make another. One that is not made leaves the errors of the

@@ -51,7 +51,7 @@ func (i Importer) importSome(ctx context.Context, some []Account) (map[string]st
 		uids[n] = a.UID
 	}
 	create := i.c.users.BatchCreate(i.c.project, uploadOf(some)).Context(ctx)
-	answer, err := again(ctx, i.c.sleep, func(...googleapi.CallOption) (*imported, error) {
+	answer, err := again(ctx, i.c, func(...googleapi.CallOption) (*imported, error) {
 		return call(ctx, i.c, "ImportUsers", uids, func() (*imported, error) { return create.Do() })
 	})
 	var whole *googleapi.Error

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/identitytoolkit/v1"
 )
@@ -87,12 +86,12 @@ func (r Reader) Tenants(ctx context.Context) (may bool, err error) {
 	config := r.c.config.GetConfig(project+"/config").Fields("name", "multiTenant/allowTenants").Context(ctx)
 	list := r.c.config.Tenants.List(project).PageSize(1).Context(ctx)
 	_, err = call(ctx, r.c, "Tenants", nil, func() (any, error) {
-		answer, err := again(ctx, gax.Sleep, config.Do)
+		answer, err := again(ctx, r.c, config.Do)
 		if err != nil || answer.Name != "" {
 			may = err == nil && answer.MultiTenant != nil && answer.MultiTenant.AllowTenants
 			return nil, err
 		}
-		tenants, err := again(ctx, gax.Sleep, list.Do)
+		tenants, err := again(ctx, r.c, list.Do)
 		may = err == nil && len(tenants.Tenants) > 0
 		return nil, err
 	})

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -253,7 +254,9 @@ func (t *tree) add(
 ) (whole bool, err error) {
 	if a.Subcollection == rule.Everything {
 		most := max(0, t.room) + 1
-		below, err := t.src.Below(ctx, ref, most)
+		// However deep, be there documents between or not. The emulator answers no such query in a transaction.
+		all := documents.Query{Collection: ref.Path() + "/" + documents.Everywhere, Select: documents.NameOnly}
+		below, err := t.src.Outside().First(ctx, all, "", most)
 		if err != nil {
 			return false, err
 		}
@@ -331,7 +334,7 @@ func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref docu
 	if err != nil || len(found) == limit || a.Subcollection == "" || len(a.With) == 0 {
 		return found, len(found) < limit, err
 	}
-	all, err := t.src.Listed(ctx, q.Collection)
+	all, err := t.src.Outside().Listed(ctx, q.Collection, math.MaxInt)
 	for _, listed := range all { // where there is no document, others may be below
 		if !slices.ContainsFunc(found, func(d documents.Document) bool { return d.Ref() == listed }) {
 			found = append(found, documents.Document{Path: listed.Path(), Database: of.Database})

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,7 +155,7 @@ func (w With) readMentions(ctx context.Context, src cleanup.Source, in rule.Plac
 		}
 	}
 	by := map[string][]documents.Ref{}
-	for page, err := range src.Pages(ctx, in.Query(rule.Selected(fields...)...)) {
+	for page, err := range src.Outside().Pages(ctx, in.Query(rule.Selected(fields...)...), "") {
 		if err != nil {
 			return nil, err
 		}
@@ -415,11 +414,11 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 	errs := flow.Many(textsAtOnce, len(all), func(n int) (err error) {
 		there[n] = map[string]objects.Object{}
 		names, ok := texts.Objects(all[n], func(name string) bool {
-			found, failed := src.Objects(ctx, []string{name})
-			maps.Copy(there[n], found)
-			err = cmp.Or(err, failed)
-			_, exists := found[name] // a service may answer with another object, whose name is alike
-			return exists
+			o, found, failed := src.Object(ctx, name)
+			if err = cmp.Or(err, failed); found {
+				there[n][name] = o
+			}
+			return found
 		})
 		if files[n].names = names; !ok {
 			files[n].kept = a.Field + " may refer to more files than anybody can tell"

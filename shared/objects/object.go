@@ -16,9 +16,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
-// ErrChanged says that an object changed after it was judged, so nothing was done to it.
-var ErrChanged = documents.ErrChanged
-
 // HeldError says that Cloud Storage does not allow to delete an object at present, whoever asks. Nothing was done to it, and
 // nothing went wrong.
 type HeldError struct {
@@ -87,7 +84,7 @@ type Deletion struct {
 	Generation, Metageneration int64
 }
 
-// Delete deletes an object. It returns [ErrChanged] if the object was replaced, given other metadata or deleted since it was
+// Delete deletes an object. It returns [documents.ErrChanged] if the object was replaced, given other metadata or deleted since it was
 // listed, and a [HeldError] if it is under a hold or its retention period is not over. Transient failures are sent again,
 // with backoff.
 func (w Writer) Delete(ctx context.Context, d Deletion) error {
@@ -116,7 +113,7 @@ func (w Writer) Delete(ctx context.Context, d Deletion) error {
 		if attempts > 1 {
 			return nil
 		}
-		return ErrChanged
+		return documents.ErrChanged
 	case errors.As(err, &answer) && answer.Code == http.StatusPreconditionFailed, Denied(err):
 		if attempts > 1 { // no documentation says that this is not the answer to a deletion that is sent again
 			switch _, found, look := w.Get(ctx, d.Name); {
@@ -127,7 +124,7 @@ func (w Writer) Delete(ctx context.Context, d Deletion) error {
 			}
 		}
 		if !Denied(err) {
-			return ErrChanged
+			return documents.ErrChanged
 		}
 		if held := w.held(ctx, d.Name, answer); held != nil {
 			return held

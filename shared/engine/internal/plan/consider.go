@@ -196,7 +196,7 @@ func (p *Planner) ConsiderAccounts(ctx context.Context, found []accounts.Account
 	}
 	for _, item := range due {
 		before := p.size
-		if rule.Limit > 0 && p.Planned() >= rule.Limit && p.decider.Keeps(item) == nil {
+		if rule.Limit > 0 && p.Planned() >= rule.Limit && p.decider.Keeps(item).Kind != decide.Kept {
 			c.Due++
 			c.Left = true
 			continue

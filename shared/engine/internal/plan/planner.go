@@ -210,7 +210,7 @@ func (p *Planner) leave(ctx context.Context, i *decide.Item) {
 // stays reports whether nothing is to be done to an item, and says why: it or something below it or with it is
 // on the list of what the job keeps, or the job does not declare the item.
 func (p *Planner) stays(ctx context.Context, i *decide.Item) bool {
-	if kept := p.decider.Keeps(i); kept != nil {
+	if kept := p.decider.Keeps(i); kept.Kind == decide.Kept {
 		p.KeepNamed(ctx, i.Target, kept.Reason)
 		return true
 	}

@@ -85,7 +85,7 @@ func (p *Planner) countTodo(ctx context.Context, then, next []*decide.Item) (als
 	for _, i := range then {
 		f := i.Then
 		switch {
-		case p.decider.Keeps(i) != nil:
+		case p.decider.Keeps(i).Kind == decide.Kept:
 			continue
 		case !f.Object.Folder:
 			n++
