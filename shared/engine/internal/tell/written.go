@@ -63,19 +63,19 @@ func (t *Teller) Doing(item report.Planned) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.doing == nil {
-		t.doing, t.told = map[string]report.Planned{}, map[string]bool{}
+		t.doing, t.logged = map[string]report.Planned{}, map[string]bool{}
 	}
 	t.doing[item.Target] = item
 }
 
 // HasLogged says that the action on an item has ended, and reports whether a line of what was written has named the item.
-func (t *Teller) HasLogged(target string) (told bool) {
+func (t *Teller) HasLogged(target string) (logged bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	told = t.told[target]
+	logged = t.logged[target]
 	delete(t.doing, target)
-	delete(t.told, target)
-	return told
+	delete(t.logged, target)
+	return logged
 }
 
 // explain says of something written why, if it is an item, and counts it.
@@ -91,7 +91,7 @@ func (t *Teller) explain(w *written) {
 	}
 	if item, is := t.doing[target]; is {
 		w.Action, w.Reason = item.Action, item.Reason
-		t.told[target] = t.told[target] || !w.Unsure
+		t.logged[target] = t.logged[target] || !w.Unsure
 	}
 }
 
