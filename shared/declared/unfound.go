@@ -49,7 +49,7 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) err
 	return nil
 }
 
-// unkept tells what keeps documents that would be deleted with items, and leads to nothing, whatever the document: it keeps nothing.
+// unkept tells what keeps documents that would be deleted with items, and leads to nothing, whatever the document. It keeps none.
 // As with unless of items, nothing is deleted as long as that is so.
 func unkept(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
 	asked := map[string]rule.Relation{}
@@ -76,8 +76,9 @@ func unkept(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
 			return err
 		}
 		if what != "" {
-			p.Count(cleanup.Count{Collection: r.Source(), Why: fmt.Sprintf("%s: %s, so nothing is kept because of it: correct the name in the "+
-				"rule or, if it is right, put any document into that collection that has it. Until then nothing is deleted", key, what)})
+			p.Count(cleanup.Count{Collection: r.Source(), Why: fmt.Sprintf("%s: %s, so nothing is kept because of it: correct the "+
+				"name in the rule or, if it is right, put any document into that collection that has it. Until then nothing is "+
+				"deleted", key, what)})
 		}
 	}
 	return nil
