@@ -320,7 +320,7 @@ func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.It
 			leaves(d.Value(name), func(one any) {
 				plain := ofID + fmt.Sprint(one) // which leads where it leads
 				means = means || slices.ContainsFunc(keysOf(one), func(key string) bool {
-					return slices.Contains(t.keys, key) && !(leads && key == plain)
+					return slices.Contains(t.keys, key) && (!leads || key != plain)
 				})
 			})
 		}
