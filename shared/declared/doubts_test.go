@@ -45,6 +45,8 @@ func TestDoubts(t *testing.T) {
 			"with[0].with[0]: no document of comments has of, so nothing is deleted along by it: is that its name?"}},
 		"names": {fields{"age": fields{"field": "att", "days": 30}, "where": array{fields{"field": "stat", "==": "open"}}, "with": all}, 30, nil,
 			[]string{"no document of drafts has stat: is it state?", "no document of drafts has att: is it at?"}},
+		"a condition that keeps nothing": {fields{"age": "any", "unless": array{fields{"field": "stat", "==": "open"}, fields{"field": "state", "==": "open"}}, "with": all}, 30, nil,
+			[]string{"unless[0]: no document of drafts has stat, so it keeps nothing: is it state?"}},
 		"a hole": {fields{"age": "any", "gone": array{fields{"document": "users/{userId}"}}, "with": all}, 30, nil,
 			[]string{"no document of drafts has userId: is that its name?"}},
 		"another collection": {fields{"collection": "draft", "age": "any"}, 30, nil, []string{"the collection draft has no document: is it drafts?"}},

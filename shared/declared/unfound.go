@@ -16,9 +16,9 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// unfound tells what of a rule's with leads to nothing, and what of its unless keeps nothing, once something is due. The first run
-// that tells it does nothing: what belongs to the items would be left behind, or what is to be kept deleted. A person who finds
-// the names right runs the job again. None does anything where an unless of with looks in vain.
+// unfound tells what of a rule's with leads to nothing, and what of its unless keeps nothing, once something is due. The first
+// run that tells it does nothing: what belongs to the items would be left behind, or what is to be kept deleted. A person who
+// finds the names right runs the job again. None does anything where an unless of with looks in vain.
 func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
 	files := func(ctx context.Context, prefix string) (bool, error) {
 		for page, err := range p.Objects.Pages(ctx, prefix, objects.Names{}) {
@@ -49,9 +49,9 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
 // Files reports whether a bucket has a file whose name begins so.
 type Files func(ctx context.Context, prefix string) (bool, error)
 
-// Unfound names each relation of all that leads to nothing, whatever the item: its collection has no document, its folder no file,
-// or no document has the field by which it leads there; and each condition on a field that no document has. Without files, nobody
-// looks into folders.
+// Unfound names each relation of all that leads to nothing, whatever the item: its collection has no document, its folder no
+// file, or no document has the field by which it leads there; and each condition on a field that no document has. Without files,
+// nobody looks into folders.
 func Unfound(ctx context.Context, r documents.Reader, files Files, of rule.Rule, all []rule.Along) (said []string, err error) {
 	l := lost{Rule: of, Reader: r, files: files}
 	missed := "-"

@@ -20,7 +20,8 @@ func (l *looking) all() {
 	n := len(l.sample)
 	if l.whole && n > 1 && n < config.EnoughForShare && l.Deletes() && l.DuePercent() < 100 &&
 		len(l.Where)+len(l.Gone)+len(l.Unless)+len(l.Age) == 0 {
-		l.say(`all %d documents of %s are due: to keep some, write "where", "gone" or "unless", or else "maxDuePercent": 100`, n, l.Source())
+		l.say(`all %d documents of %s are due: to keep some, write "where", "gone" or "unless", or else "maxDuePercent": 100`, n,
+			l.Source())
 	}
 }
 
@@ -121,8 +122,8 @@ func (l *looking) keepingBy(ctx context.Context, key string, in place, w criteri
 			if !isText || l.has(ctx, in, has, documents.Filter{Field: w.Field, Op: "==", Value: operand}) {
 				continue
 			}
-			l.say("%s: no document of %s has %s %q, which the rule keeps; the documents looked at have %s", key, in.at.Collection, w.Field, text,
-				criteria.List(values, "and"))
+			l.say("%s: no document of %s has %s %q, which the rule keeps; the documents looked at have %s", key, in.at.Collection,
+				w.Field, text, criteria.List(values, "and"))
 		}
 	}
 }

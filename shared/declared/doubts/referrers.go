@@ -59,15 +59,15 @@ type reference struct {
 }
 
 func (a reference) compare(b reference) int {
-	return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.in.Collection, b.in.Collection), cmp.Compare(a.in.Group, b.in.Group),
-		cmp.Compare(a.field, b.field))
+	return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.in.Collection, b.in.Collection),
+		cmp.Compare(a.in.Group, b.in.Group), cmp.Compare(a.field, b.field))
 }
 
 // inMaps reports whether a field is one of maps in a list, for which nothing can ask.
 func inMaps(field string) bool { return strings.Contains(strings.TrimSuffix(field, "[]"), "[]") }
 
-// referrers names other collections whose documents refer to what the rule deletes, by fields of which the rule says nothing: once
-// that is deleted, these refer to nothing. It names what would stay, too: documents with the same ids, and files.
+// referrers names other collections whose documents refer to what the rule deletes, by fields of which the rule says nothing:
+// once that is deleted, these refer to nothing. It names what would stay, too: documents with the same ids, and files.
 func (l *looking) referrers(ctx context.Context) {
 	targets := l.targets()
 	if len(targets) == 0 {
@@ -114,8 +114,8 @@ func (l *looking) referrers(ctx context.Context) {
 	}
 }
 
-// elsewhere returns the places where documents may refer to what the rule deletes: the collections at the top of the database; for
-// files, also those in which the rule looks, and those below a document.
+// elsewhere returns the places where documents may refer to what the rule deletes: the collections at the top of the database;
+// for files, also those in which the rule looks, and those below a document.
 func (l *looking) elsewhere(ctx context.Context) (all []rule.Place) {
 	for _, g := range l.Gone {
 		if at := g.Place(); l.Objects != "" && g.Field != "" && !slices.Contains(all, at) {
@@ -397,10 +397,12 @@ func (l *looking) instead(t target, in rule.Place, by []string) string {
 		keep, its = "add "+one+` to its "unless"`, "its "
 	}
 	if strings.Contains(t.with.Key, ",") {
-		return fmt.Sprintf(`to keep such %s, write {"subcollection": %[1]q, "unless": [%s]} and what else is below in place of "**"`, such, one)
+		return fmt.Sprintf(`to keep such %s, write {"subcollection": %[1]q, "unless": [%s]} and what else is below in place of "**"`,
+			such, one)
 	}
 	if strings.HasSuffix(by[0], "[]") || strings.HasSuffix(by[0], ".{id}") {
-		return fmt.Sprintf(`to keep such %s, %s; to take them out of the %s, add it to %s"with", beside "remove": true`, such, keep, name, its)
+		return fmt.Sprintf(`to keep such %s, %s; to take them out of the %s, add it to %s"with", beside "remove": true`, such, keep,
+			name, its)
 	}
 	return fmt.Sprintf(`to keep such %s, %s; to delete the %s with them, add it to %s"with"`, such, keep, name, its)
 }

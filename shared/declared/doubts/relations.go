@@ -166,45 +166,45 @@ func (l *looking) ofMaps(key, field, keys string, values []any) {
 // uids says whether a relation looks for accounts by what can be no uid.
 func (l *looking) uids(of rule.Relation) {
 	for _, field := range l.FieldHoles(of.Account) {
-		values := l.held(field)
-		values = slices.DeleteFunc(values, func(value any) bool { return value == "" })
-		l.ofMaps(of.Key, field, ".*", values)
-		odd := slices.DeleteFunc(slices.Clone(values), func(value any) bool {
-			text, _ := value.(string)
-			return !strings.ContainsAny(text, "@ ")
+		l.ofMaps(of.Key, field, ".*", l.held(field))
+		l.odd(of, field, "@ ", "an address of e-mail or a name", "and an account is found by its uid: name the field that holds that")
+	}
+}
+
+// noIDs says of fields by which a path leads to documents what is unlike the ids of those that exist.
+func (l *looking) noIDs(of rule.Relation, fields []string, there map[documents.Ref]documents.Document) {
+	const signs = "@,;: "
+	so := "and these count as gone"
+	switch {
+	case isUnless(of):
+		so = "and these keep nothing"
+	case isWith(of):
+		so = "and nothing is deleted along with these"
+	}
+	alike := func(ref documents.Ref) bool { return strings.ContainsAny(ref.ID, signs) }
+	for _, field := range fields {
+		if len(there) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(there)), alike) {
+			l.odd(of, field, signs, "what is no id, but has an @, a comma, a colon or a blank,", so+": correct the documents first")
+		}
+		lists := slices.DeleteFunc(slices.Clone(l.sample), func(d documents.Document) bool {
+			_, isList := d.Value(field).([]any)
+			return !isList
 		})
-		if len(odd) > 0 {
-			l.say("%s: %s holds an address of e-mail or a name in %d of %d, and an account is found by its uid: name the field that "+
-				"holds that", of.Key, field, len(odd), len(values))
+		if len(lists) > 0 {
+			l.say("%s: %s holds a list in %d of %d, which leads to nothing: write {%s[]}", of.Key, field, len(lists), len(l.sample), field)
 		}
 	}
 }
 
-// noIDs says of fields by which a path leads how many values are unlike the ids of the documents that it leads to.
-func (l *looking) noIDs(of rule.Relation, fields []string, there map[documents.Ref]documents.Document) {
-	const signs = "@,;: "
-	so := map[bool]string{isUnless(of): "and these keep nothing", isWith(of): "and nothing is deleted along with these"}[true]
-	for _, field := range fields {
-		n, values := 0, l.held(field)
-		for _, value := range values {
-			if text, _ := value.(string); strings.ContainsAny(text, signs) {
-				n++
-			}
-		}
-		alike := func(ref documents.Ref) bool { return strings.ContainsAny(ref.ID, signs) }
-		if n > 0 && len(there) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(there)), alike) {
-			l.say("%s: %s holds what is no id, but has an @, a comma, a colon or a blank, in %d of %d, %s: correct the documents first", of.Key,
-				field, n, len(values), cmp.Or(so, "and these count as gone"))
-		}
-		lists := 0
-		for _, d := range l.sample {
-			if _, isList := d.Value(field).([]any); isList {
-				lists++
-			}
-		}
-		if lists > 0 {
-			l.say("%s: %s holds a list in %d of %d, which leads to nothing: write {%s[]}", of.Key, field, lists, len(l.sample), field)
-		}
+// odd says in how many values of a field there are some signs, and what follows.
+func (l *looking) odd(of rule.Relation, field, signs, what, so string) {
+	values := slices.DeleteFunc(l.held(field), func(value any) bool { return value == "" })
+	odd := slices.DeleteFunc(slices.Clone(values), func(value any) bool {
+		text, _ := value.(string)
+		return !strings.ContainsAny(text, signs)
+	})
+	if len(odd) > 0 {
+		l.say("%s: %s holds %s in %d of %d, %s", of.Key, field, what, len(odd), len(values), so)
 	}
 }
 
