@@ -2,6 +2,7 @@ package firesweep_test
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -54,6 +55,35 @@ func TestTheActionsComment(t *testing.T) {
 		}
 		if shown != 8 {
 			t.Errorf("%s: what users wrote is shown %d times, want 8:\n%s", key, shown, out)
+		}
+	}
+}
+
+// TestTheActionRunsWhatWasApproved: a plan file with another checksum than the approved one is refused before anything is called.
+func TestTheActionRunsWhatWasApproved(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"bash", "jq"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("there is no " + tool + ", which the action needs")
+		}
+	}
+	dir := t.TempDir()
+	called, plan := dir+"/called", dir+"/plan.json"
+	for name, text := range map[string]string{"firesweep": "#!/bin/sh\ntouch " + called + "\n", "plan.json": `{"checksum":"good"}`} {
+		if err := os.WriteFile(dir+"/"+name, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for checksum, runs := range map[string]bool{"good": true, "": true, "other": false} {
+		_ = os.Remove(called)
+		run := exec.CommandContext(t.Context(), "release/action/run")
+		run.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "RUNNER_TEMP="+dir, "GITHUB_OUTPUT="+dir+"/output",
+			"FIRESWEEP_COMMAND=run", "FIRESWEEP_PROJECT=p", "FIRESWEEP_ITEMS=1", "FIRESWEEP_JOBS=", "FIRESWEEP_OUT=", "FIRESWEEP_VERSION=",
+			"FIRESWEEP_PLAN="+plan, "FIRESWEEP_CHECKSUM="+checksum)
+		out, err := run.CombinedOutput()
+		_, missing := os.Stat(called)
+		if refused := strings.Contains(string(out), "another than the one that was approved"); (missing == nil) != runs || refused == runs {
+			t.Errorf("checksum %q: %v: %s", checksum, err, out)
 		}
 	}
 }

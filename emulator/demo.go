@@ -77,8 +77,15 @@ func runDemo(ctx context.Context, out io.Writer, o options) (err error) {
 	return nil
 }
 
+// sampleReferences are the places where the sample refers to users.
+const sampleReferences = "posts.userId,comments.userId,circles.ownerId,inquiries.userId,projects.owner_ids," +
+	"projects.maintainer_ids,members.user_id"
+
 // demoEnvironment is the functions' environment in the demo: the variables that the demo has set, and none of the user's.
 func demoEnvironment(name string) string {
+	if strings.HasPrefix(name, "PLACEHOLDER_REFERENCES") {
+		return sampleReferences
+	}
 	for _, ours := range []string{projectVariable, bucketVariable, emptied, "TASKS_", "_EMULATOR_HOST"} {
 		if strings.Contains(name, ours) {
 			return os.Getenv(name)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -71,17 +69,6 @@ func isolate(t *testing.T) {
 
 var freePorts = []string{"--firestore-port=0", "--auth-port=0", "--storage-port=0", "--tasks-port=0", "--functions-port=0"}
 
-// commandVariable makes the test binary run as the command.
-const commandVariable = "FIRESWEEP_TEST_COMMAND"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(commandVariable) != "" {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
 // TestDemoEndsAsTheSampleMust runs it where emulators that are gone and settings of the user's are in the environment.
 func TestDemoEndsAsTheSampleMust(t *testing.T) {
 	isolate(t)
@@ -130,36 +117,6 @@ func TestDemoEndsAsTheSampleMust(t *testing.T) {
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
 		t.Errorf("the demo leaves %v, %v in the temporary folder", left, err)
-	}
-}
-
-func TestInterruptedDemoSaysSo(t *testing.T) {
-	isolate(t)
-	command := exec.CommandContext(t.Context(), os.Args[0], "--demo")
-	command.Env = append(os.Environ(), commandVariable+"=1")
-	var problems bytes.Buffer
-	command.Stderr = &problems
-	printed, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(printed)
-	for lines.Scan() && !strings.Contains(lines.Text(), "preview, completed") {
-	}
-	if err := command.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	for lines.Scan() {
-	}
-	var exit *exec.ExitError
-	if err := command.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
-		t.Errorf("ended with %v, want 130", err)
-	}
-	if got := problems.String(); got != "emulator: interrupted; everything is stopped\n" {
-		t.Errorf("it said %q", got)
 	}
 }
 

@@ -1,7 +1,6 @@
 package functions_test
 
 import (
-	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,58 +13,50 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 )
 
-// judged are the fields that jobs read, by collection; "inquiries/messages" is the subcollection of every inquiry. A collection
-// without any is one that they read or write all the same.
+// judged are the fields of the sample's documents, by collection; "inquiries/messages" is the subcollection of every inquiry. A collection
+// without any is one that jobs read or write all the same.
 type judged map[string]map[string]bool
 
-func (j judged) add(collection string, fields ...string) {
+func (j judged) add(path string, fields map[string]any) {
+	collection := collectionOf(path)
 	if j[collection] == nil {
 		j[collection] = map[string]bool{}
 	}
-	for _, f := range fields {
-		first, _, _ := strings.Cut(f, ".")
-		j[collection][strings.TrimSuffix(first, "[]")] = true
+	for field := range fields {
+		j[collection][field] = true
 	}
 }
 
-// whatJobsJudge derives from the code of the jobs and from the declared rules of manifest.json which fields they read, and from
-// the sample in which collections these are: a field that the code may read is taken to be read in each collection of the job's
-// sample that has it, which is more than there is, and never less.
+// reads are where the code says that it reads a field: a reader's argument, a condition of a query, or a constant.
+var reads = regexp.MustCompile(`(?:\.(?:Value|Text|Time|Instant|Number|Whole)\(|\bData\[|\bField: +|\w+Field += )"(\w+)`)
+
+// whatJobsJudge returns all that the sample has, which is more than jobs judge by, and never less: each field that their code reads
+// is there.
 func whatJobsJudge(t *testing.T) judged {
 	t.Helper()
 	all := judged{}
 	for _, path := range collections.Documents() {
-		all.add(collectionOf(path))
+		all.add(path, nil)
 	}
-	certain := map[string]bool{}
-	shared := []string{"notifications", "posts", "../shared/cascade", "../shared/orphans"}
+	folders := []string{"notifications", "posts", "../shared/cascade", "../shared/orphans"}
 	for _, e := range upstream(t) {
-		may := map[string]bool{}
 		if e.Package != "" {
-			var does map[string]bool
-			may, does = scan(t, all, append(shared, e.Package)...)
-			maps.Copy(certain, does)
-		}
-		if e.Rule != nil {
-			for collection, fields := range e.Judged() {
-				all.add(collection, fields...)
-			}
+			folders = append(folders, e.Package)
 		}
 		for _, d := range sampledata.Job(sampleOf(e.Name), time.Now(), "bucket").Documents {
-			collection := collectionOf(d.Path)
-			all.add(collection)
-			for _, values := range []map[string]any{d.Before, d.After} {
-				for field := range values {
-					if may[field] {
-						all.add(collection, field)
-					}
-				}
-			}
+			all.add(d.Path, d.Before)
+			all.add(d.Path, d.After)
 		}
 	}
-	for field := range certain {
-		if !all.has(field) {
-			t.Errorf("a job reads the field %s, which no document of the sample has: emulator/sampledata must show where it is", field)
+	for _, folder := range folders {
+		names, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		ok(t, err)
+		for _, name := range slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "_test.go") }) {
+			for _, m := range reads.FindAllStringSubmatch(read(t, name), -1) {
+				if !all.has(m[1]) {
+					t.Errorf("%s reads the field %s, which no document of the sample has: emulator/sampledata must show where it is", name, m[1])
+				}
+			}
 		}
 	}
 	for _, job := range functions.Registered() {
@@ -99,44 +90,4 @@ func collectionOf(path string) string {
 		}
 	}
 	return strings.Join(names, "/")
-}
-
-var (
-	// texts are what the code of a job has between quotes: each may be the name of a field, but for the keys of what is written.
-	texts = regexp.MustCompile(`"(\w+)(?:\[\][\w.]*)?"[^:]`)
-	// reads are where the code says that one is: a reader's argument, a condition of a query, or a constant.
-	reads = regexp.MustCompile(`(?:\.(?:Value|Text|Time|Instant|Number|Whole)\(|\bData\[|\bField: +|\w+Field += )"(\w+)`)
-	// places are lists of collection.field, as PLACEHOLDER_REFERENCES has them.
-	places = regexp.MustCompile(`"(\w+\.\w+(?:,\w+\.\w+)+)`)
-)
-
-// scan returns what the code of a package may read of documents, and which of that it reads for certain.
-func scan(t *testing.T, all judged, folders ...string) (may, does map[string]bool) {
-	t.Helper()
-	may, does = map[string]bool{}, map[string]bool{}
-	for _, folder := range folders {
-		names, err := filepath.Glob(filepath.Join(folder, "*.go"))
-		if err != nil || len(names) == 0 {
-			t.Fatalf("%s: %v", folder, err)
-		}
-		for _, name := range names {
-			if strings.HasSuffix(name, "_test.go") {
-				continue
-			}
-			code := read(t, name)
-			for _, m := range texts.FindAllStringSubmatch(code, -1) {
-				may[m[1]] = true
-			}
-			for _, m := range reads.FindAllStringSubmatch(code, -1) {
-				does[m[1]] = true
-			}
-			for _, m := range places.FindAllStringSubmatch(code, -1) {
-				for place := range strings.SplitSeq(m[1], ",") {
-					collection, field, _ := strings.Cut(place, ".")
-					all.add(collection, field)
-				}
-			}
-		}
-	}
-	return may, does
 }

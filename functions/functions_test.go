@@ -55,25 +55,6 @@ func TestWhatIsListedIsRegistered(t *testing.T) {
 	}
 }
 
-// TestJobsMeetNoClientLibrary keeps the rules readable and the writing in the engine.
-func TestJobsMeetNoClientLibrary(t *testing.T) {
-	files, err := filepath.Glob("*/*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%v, %d files", err, len(files))
-	}
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		text := read(t, file)
-		for _, library := range []string{"cloud.google.com/", "firebase.google.com/", "google.golang.org/"} {
-			if strings.Contains(text, `"`+library) {
-				t.Errorf("%s imports %s: planners see readers and effects only", file, library)
-			}
-		}
-	}
-}
-
 // ok ends a test that cannot go on.
 func ok(t testing.TB, err error) {
 	t.Helper()

@@ -17,8 +17,8 @@ import (
 	identitytoolkitv2 "google.golang.org/api/identitytoolkit/v2"
 )
 
-// AuthServer imitates the Identity Toolkit API in memory: the calls with which the Firebase Admin SDK makes, imports, finds, lists
-// and deletes users, and the Firebase emulator's call that deletes all users of a project.
+// AuthServer imitates the Identity Toolkit API in memory: the calls with which the Firebase Admin SDK makes, imports, finds,
+// lists and deletes users, and the Firebase emulator's call that deletes all users of a project.
 type AuthServer struct {
 	mu       sync.Mutex
 	projects map[string]*accounts

@@ -13,8 +13,7 @@ import (
 )
 
 // StorageServer imitates in memory the part of Cloud Storage that the bundle and its tests use: the JSON API's objects (insert
-// in one request, get, list, patch, delete, restore, rewrite), with soft deletion and versions. CONTRIBUTING.md says why no library
-// does it.
+// in one request, get, list, patch, delete, restore, rewrite), with soft deletion and versions.
 type StorageServer struct {
 	mu             sync.Mutex // a request is answered under it
 	buckets        map[string]*bucket

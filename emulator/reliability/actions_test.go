@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -32,21 +32,24 @@ type action struct {
 	made     []string
 	objects  []string // those of them that are still there must stay
 	accounts []string
-	keeper   string                         // the document that keeps an account, if one does
-	then     func(w *world, e *expectation) // what else follows; may be nil
+	keeper   string                   // the document that keeps an account, if one does
+	then     func(end map[string]any) // what else follows from it in the end; may be nil
 	late     late
 }
 
+// ofBucket and ofAccount begin the names of objects and accounts, as [world.named] has them.
+const ofBucket, ofAccount = "gs://bucket/", "account "
+
 // late is an object or account that may be gone if what keeps it was there only after the job last asked for that.
 type late struct {
-	gone   string // as the sample's differences name it
+	gone   string
 	method string // of the call that asks
 	asked  string // what it asks for
 }
 
 // lateObject is an object that a document keeps.
 func lateObject(name, collection string) late {
-	return late{gone: "object " + name, method: "RunAggregationQuery", asked: collection}
+	return late{gone: name, method: "RunAggregationQuery", asked: collection}
 }
 
 // keeps returns the paths of all documents that the action keeps.
@@ -65,31 +68,24 @@ func (a action) keeps(w *world) []string {
 // during is when the users act: during the run, and so after its now.
 var during = now.Add(time.Minute)
 
-var reopened = []action{{
-	name: "the report is reopened", do: update("reports/reviewed-last-winter", nil, map[string]any{"status": "pending"}),
-	kept: []string{"reports/reviewed-last-winter"},
-}}
-
-var mediaUsed = []action{
-	{
-		name: "the post is published", do: publish("posts/user-hana/never posted.png", "post-published"),
-		kept: []string{"posts/post-published"}, objects: []string{"posts/user-hana/never posted.png"},
-	},
-	{
-		name: "the circle is restored, with its post and a new icon", do: restoreCircle,
-		kept: []string{"circles/circle-closed", "posts/post-in-closed-circle", "comments/on-closed-1", "comments/on-closed-2",
-			"reactions/on-closed"},
-		objects: []string{"posts/user-ken/山 🗻.png", "circles/circle-closed/icon/icon.png"},
-	},
-	{
-		name: "the task is created", do: create("tasks/task-thrown-away", map[string]any{"title": "essay"}),
-		kept: []string{"tasks/task-thrown-away"}, objects: []string{"task_attachments/user-hana/task-thrown-away/draft.pdf"},
-		late: lateObject("task_attachments/user-hana/task-thrown-away/draft.pdf", "tasks"),
-	},
-}
-
 var actions = map[string][]action{
-	"cleanupOrphanedMedia": mediaUsed,
+	"cleanupOrphanedMedia": {
+		{
+			name: "the post is published", do: publish("posts/user-hana/never posted.png", "post-published"),
+			kept: []string{"posts/post-published"}, objects: []string{ofBucket + "posts/user-hana/never posted.png"},
+		},
+		{
+			name: "the circle is restored, with its post and a new icon", do: restoreCircle,
+			kept: []string{"circles/circle-closed", "posts/post-in-closed-circle", "comments/on-closed-1", "comments/on-closed-2",
+				"reactions/on-closed"},
+			objects: []string{ofBucket + "posts/user-ken/山 🗻.png", ofBucket + "circles/circle-closed/icon/icon.png"},
+		},
+		{
+			name: "the task is created", do: create("tasks/task-thrown-away", map[string]any{"title": "essay"}),
+			kept: []string{"tasks/task-thrown-away"}, objects: []string{ofBucket + "task_attachments/user-hana/task-thrown-away/draft.pdf"},
+			late: lateObject(ofBucket+"task_attachments/user-hana/task-thrown-away/draft.pdf", "tasks"),
+		},
+	},
 	"cleanupResolvedInquiries": {
 		{
 			name: "a message is added", then: archived,
@@ -113,7 +109,7 @@ var actions = map[string][]action{
 			kept: []string{"circles/circle-cinema", "posts/post-new-circle-cinema", "posts/post-cinema-1", "posts/post-cinema-2",
 				"comments/on-cinema", "reactions/on-cinema"},
 			made:    []string{"映画同好会"},
-			objects: []string{"posts/user-mio/cinema.png", "circles/circle-cinema/icon/icon.png"},
+			objects: []string{ofBucket + "posts/user-mio/cinema.png", ofBucket + "circles/circle-cinema/icon/icon.png"},
 			then:    unmarked("circles/circle-cinema", circleMark),
 		},
 		{
@@ -125,10 +121,15 @@ var actions = map[string][]action{
 	"cleanupBannedUsers": {
 		{
 			name: "the user is unbanned", do: update("users/user-banned-last-month", nil, map[string]any{"banStatus": "none"}),
-			kept: []string{"users/user-banned-last-month"}, accounts: []string{"user-banned-last-month"},
+			kept: []string{"users/user-banned-last-month"}, accounts: []string{ofAccount + "user-banned-last-month"},
 		},
 	},
-	"cleanupReports": reopened,
+	"cleanupReports": {
+		{
+			name: "the report is reopened", do: update("reports/reviewed-last-winter", nil, map[string]any{"status": "pending"}),
+			kept: []string{"reports/reviewed-last-winter"},
+		},
+	},
 	"cleanExpiredComped": {
 		{
 			name: "the member pays", do: update("members/member-comped", nil, map[string]any{"status": "paid"}),
@@ -162,7 +163,7 @@ var actions = map[string][]action{
 	"cleanupPlaceholderUsers": {
 		{
 			name: "the placeholder is referred to", do: create("posts/post-new", map[string]any{"userId": "placeholder-unused"}),
-			kept: []string{"posts/post-new", "users/placeholder-unused"}, accounts: []string{"placeholder-unused"},
+			kept: []string{"posts/post-new", "users/placeholder-unused"}, accounts: []string{ofAccount + "placeholder-unused"},
 			then: referred,
 		},
 		{
@@ -239,7 +240,7 @@ func comeBack(e manifest.Entry) (all []action) {
 	first, second := *s.Accounts[0].As, s.Accounts[1].UID
 	documents, files := along(s, first.UID)
 	all = append(all, action{
-		name: "the user signs in", accounts: []string{first.UID}, kept: documents, objects: files, late: late{"account " + first.UID, "GetUsers", first.UID},
+		name: "the user signs in", accounts: []string{ofAccount + first.UID}, kept: documents, objects: files, late: late{ofAccount + first.UID, "GetUsers", first.UID},
 		do: func(ctx context.Context, w *world) error {
 			if _, err := w.content.Auth.GetUser(ctx, first.UID); auth.IsUserNotFound(err) {
 				return fmt.Errorf("sign in: %w", errRefused)
@@ -255,8 +256,8 @@ func comeBack(e manifest.Entry) (all []action) {
 		documents, files := along(s, second)
 		all = append(all, action{
 			name: "the user gets a document", do: create(keeper.Path(), map[string]any{"name": "hana"}), keeper: keeper.Path(),
-			kept: append(documents, keeper.Path()), objects: files, accounts: []string{second},
-			late: late{"account " + second, "RunAggregationQuery", keeper.Collection},
+			kept: append(documents, keeper.Path()), objects: files, accounts: []string{ofAccount + second},
+			late: late{ofAccount + second, "RunAggregationQuery", keeper.Collection},
 		})
 	}
 	return all
@@ -272,7 +273,7 @@ func along(s sampledata.Sample, id string) (documents, files []string) {
 	}
 	for _, o := range s.Objects {
 		if !o.Kept && strings.Contains(o.Name, id) {
-			files = append(files, o.Name)
+			files = append(files, ofBucket+o.Name)
 		}
 	}
 	return documents, files
@@ -283,17 +284,17 @@ func takenUp(e manifest.Entry) action {
 	if e.Objects != "" {
 		object := s.Objects[slices.IndexFunc(s.Objects, func(o sampledata.Object) bool { return !o.Kept })]
 		gone := e.Gone[0]
-		owner := gone.Place().Collection + "/" + strings.TrimSuffix(path.Base(object.Name), path.Ext(object.Name))
+		owner := string(gone.Place("")) + "/" + strings.TrimSuffix(path.Base(object.Name), path.Ext(object.Name))
 		if gone.Field != "" {
 			return action{
 				name: "a document names the object", do: create(owner, map[string]any{gone.Field: object.Name}), kept: []string{owner},
-				objects: []string{object.Name}, late: late{"object " + object.Name, "RunQuery", gone.Place().Collection},
+				objects: []string{ofBucket + object.Name}, late: late{ofBucket + object.Name, "RunQuery", string(gone.Place(""))},
 			}
 		}
 		return action{
 			name: "the owner is created", do: create(owner, map[string]any{"name": "hana"}), kept: []string{owner}, objects: []string{
-				object.Name},
-			late: lateObject(object.Name, gone.Place().Collection),
+				ofBucket + object.Name},
+			late: lateObject(ofBucket+object.Name, string(gone.Place(""))),
 		}
 	}
 	due := s.Documents[slices.IndexFunc(s.Documents, func(d sampledata.Document) bool {
@@ -307,7 +308,7 @@ func takenUp(e manifest.Entry) action {
 	}
 	for _, account := range s.Accounts {
 		if account.UID == id {
-			a.accounts = append(a.accounts, id)
+			a.accounts = append(a.accounts, ofAccount+id)
 		}
 	}
 	return a
@@ -363,35 +364,31 @@ func postTo(id string) func(context.Context, *world) error {
 const circleMark = "ghostWarningNotifiedAt"
 
 // unmarked expects that the job takes the mark of its warning from a document that is in use again.
-func unmarked(path, mark string) func(_ *world, e *expectation) {
-	return func(_ *world, e *expectation) {
-		e.documents[path] = maps.Clone(e.documents[path])
-		delete(e.documents[path], mark)
+func unmarked(path, mark string) func(end map[string]any) {
+	return func(end map[string]any) {
+		if fields, there := end[path].(map[string]any); there {
+			end[path] = enginetest.With(fields, mark, enginetest.Missing)
+		}
 	}
 }
 
 // referred expects that the attempt to delete a placeholder that is referred to counts, as it must, unless it was deleted before.
-func referred(_ *world, e *expectation) {
-	if e.documents["users/placeholder-unused"] == nil {
-		e.accounts = nil
+func referred(end map[string]any) {
+	if end["users/placeholder-unused"] == nil {
+		delete(end, ofAccount+"placeholder-unused")
 		return
 	}
-	e.documents["import_placeholder_user_details/detail-unused"] = map[string]any{
-		"placeholder_user_id": "placeholder-unused", "namespace_id": nil, "deletion_attempts": 1, "last_deletion_attempt_at": now,
+	end["import_placeholder_user_details/detail-unused"] = map[string]any{
+		"placeholder_user_id": "placeholder-unused", "namespace_id": nil, "deletion_attempts": int64(1), "last_deletion_attempt_at": now,
 	}
 }
 
 var newMessage = map[string]any{"senderType": "user", "content": "まだです", "createdAt": during}
 
 // archived expects that a message which was added before its inquiry was archived is in the archive, as the last.
-func archived(w *world, e *expectation) {
+func archived(end map[string]any) {
 	const path = "archivedInquiries/inquiry-login"
-	for _, d := range w.sample.Documents {
-		if d.Path == path {
-			after := maps.Clone(d.After)
-			after["lastMessageAt"] = during
-			after["messages"] = append(slices.Clone(after["messages"].([]any)), newMessage)
-			e.documents[path] = after
-		}
-	}
+	fields := end[path].(map[string]any)
+	messages := slices.Clone(fields["messages"].([]any))
+	end[path] = enginetest.With(fields, "lastMessageAt", during, "messages", append(messages, newMessage))
 }

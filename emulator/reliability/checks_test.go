@@ -1,7 +1,6 @@
 package reliability
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,17 +8,12 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/api/googleapi"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/shared/backends"
@@ -73,7 +67,11 @@ func expect(t *testing.T, s subject) *expected {
 	w.deliver(t, steps)
 	want.calls, want.first = steps.Calls(), w.named(t)
 	if s.body == "" { // a worker alone does not do all that the sample says
-		for _, line := range w.differences(t, w.sample) {
+		left, err := w.content.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range append(w.sample.Differences(left), w.unfinished(t)...) {
 			t.Error(line)
 		}
 	}
@@ -132,9 +130,12 @@ func (w *world) notEnded(t *testing.T, want *expected) (lines []string) {
 // notAs returns what is not as after undisturbed runs.
 func (w *world) notAs(t *testing.T, when string, want map[string]any) (lines []string) {
 	t.Helper()
-	got := w.named(t)
+	return differ(when, want, w.named(t))
+}
+
+func differ(when string, want, got map[string]any) (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(enginetest.Changes(want, got))) {
-		lines = append(lines, fmt.Sprintf("%s, %s is (-undisturbed +disturbed):\n%s", when, name, cmp.Diff(want[name], got[name])))
+		lines = append(lines, fmt.Sprintf("%s, %s is (-wanted +there):\n%s", when, name, cmp.Diff(want[name], got[name])))
 	}
 	return lines
 }
@@ -370,8 +371,8 @@ func checkLimit(t *testing.T, s subject, want *expected) (lines []string) {
 	if due < 2 {
 		return nil
 	}
+	s.env = map[string]string{"MAX_ACTIONS": "1"}
 	w := newWorld(t, s)
-	w.env = map[string]string{"MAX_ACTIONS": "1"}
 	before := w.named(t)
 	rep := w.runJob(t, Undisturbed())
 	stopped := slices.ContainsFunc(rep.Failures, func(f report.Failure) bool { return f.Limit != nil && f.Limit.Limit == report.MaxActions })
@@ -390,12 +391,11 @@ func checkLimit(t *testing.T, s subject, want *expected) (lines []string) {
 const maxCommit = 12
 
 func checkTooLarge(t *testing.T, s subject, want *expected) []string {
-	return withstands(t, s, want, func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-		opts ...grpc.CallOption) error {
-		if commit, ok := req.(*firestorepb.CommitRequest); ok && len(commit.GetWrites()) > maxCommit {
-			return status.Error(codes.InvalidArgument, "Transaction too big. Decrease transaction size.")
+	return withstands(t, s, want, func(c Call) *Fault {
+		if len(c.writes) <= maxCommit {
+			return nil
 		}
-		return invoke(ctx, method, req, reply, cc, opts...)
+		return &Fault{Name: "the transaction is too big", code: codes.InvalidArgument}
 	})
 }
 
@@ -403,103 +403,91 @@ func checkTooLarge(t *testing.T, s subject, want *expected) []string {
 // is kept for so many days; empty: as many as usually.
 func checkFirst(fault Fault, undoDays string) func(*testing.T, subject, *expected) []string {
 	return func(t *testing.T, s subject, want *expected) []string {
-		s.undoDays = undoDays
-		var mu sync.Mutex
-		had := map[string]bool{}
-		return withstands(t, s, want, func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-			opts ...grpc.CallOption) error {
-			kind := kindOf(req)
-			mu.Lock()
-			first := kind != "" && !had[kind]
+		if undoDays != "" {
+			s.env = map[string]string{"UNDO_DAYS": undoDays}
+		}
+		had := map[string]bool{"": true}
+		return withstands(t, s, want, func(c Call) *Fault {
+			kind := kindOf(c)
+			if had[kind] {
+				return nil
+			}
 			had[kind] = true
-			mu.Unlock()
-			if first && !fault.sent {
-				return fault.grpcError()
-			}
-			err := invoke(ctx, method, req, reply, cc, opts...)
-			if first && err == nil {
-				return fault.grpcError()
-			}
-			return err
+			return &fault
 		})
 	}
 }
 
 // checkContended has users write once the first commit has lost against somebody else's write. That is what Firestore makes of a write
 // to what a transaction read; its emulator makes that write wait instead. What they write is kept, because all is read anew.
-func checkContended(t *testing.T, s subject, _ *expected) (lines []string) {
+func checkContended(t *testing.T, s subject, want *expected) (lines []string) {
 	if s.checks {
 		return nil // nothing is said of what its users do
 	}
 	w := newWorld(t, s)
-	want := w.wanted()
-	var lost, wrote, lacking atomic.Bool
-	w.between = func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-		opts ...grpc.CallOption) error {
-		if goesOn(req) && !lost.Swap(true) {
-			return aborted.grpcError()
-		}
-		err := invoke(ctx, method, req, reply, cc, opts...)
-		if _, ends := req.(*firestorepb.RollbackRequest); ends && lost.Load() && !wrote.Swap(true) {
-			for _, a := range actionsOf(s.name) {
-				var answer *googleapi.Error
-				switch e, err := w.act(t.Context(), a); {
-				case err == nil:
-					e.addTo(&want)
-				case errors.As(err, &answer) && answer.Code == http.StatusNotImplemented:
-					lacking.Store(true)
-				case !missing(err) && !errors.Is(err, errRefused): // who comes too late
-					t.Errorf("%s: %v", a.name, err)
-				}
+	end := maps.Clone(want.end)
+	var lost, over, wrote, lacking bool
+	act := func() {
+		for _, a := range actionsOf(s.name) {
+			var answer *googleapi.Error
+			switch kept, err := w.act(t, a); {
+			case err == nil:
+				a.addTo(end, kept)
+			case errors.As(err, &answer) && answer.Code == http.StatusNotImplemented:
+				lacking = true
+			case !missing(err) && !errors.Is(err, errRefused): // who comes too late
+				t.Errorf("%s: %v", a.name, err)
 			}
 		}
-		return err
 	}
-	w.run(t, Undisturbed())
-	if lacking.Load() {
+	w.run(t, Disturbed(func(c Call) *Fault {
+		switch {
+		case !lost && goesOn(c):
+			lost = true
+			return &aborted
+		case over && !wrote:
+			wrote = true
+			return &Fault{first: act}
+		}
+		over = over || lost && c.Method == "Rollback"
+		return nil
+	}))
+	if lacking {
 		t.Skip("the Firebase Emulator Suite's Storage cannot do what users do")
 	}
-	if !wrote.Load() {
+	if !wrote {
 		return nil // it commits nothing of the application's
 	}
 	if !w.recover(t) {
 		lines = append(lines, fmt.Sprintf("after %d undisturbed runs something is still left to do", maxRuns))
 	}
-	return append(lines, w.differences(t, want)...)
+	return slices.Concat(lines, w.notAs(t, "at the end", end), w.unfinished(t))
 }
 
-// withstands runs the job with something between it and Firestore. It does what an undisturbed run does.
-func withstands(t *testing.T, s subject, want *expected, between grpc.UnaryClientInterceptor) (lines []string) {
-	s.between = between
+// withstands runs the job with faults. It does what an undisturbed run does.
+func withstands(t *testing.T, s subject, want *expected, choose func(c Call) *Fault) (lines []string) {
 	w := newWorld(t, s)
-	rep := w.run(t, Undisturbed())
+	rep := w.run(t, Disturbed(choose))
 	if diff := cmp.Diff(want.report.Actions, rep.Actions); rep.Status != report.Completed || diff != "" {
 		lines = append(lines, fmt.Sprintf("%s, failures %v, actions (-undisturbed +disturbed):\n%s", rep.Status, rep.Failures, diff))
 	}
 	return append(lines, w.notEnded(t, want)...)
 }
 
-// kindOf returns how a request writes to which collections; empty if it writes nothing.
-func kindOf(req any) string {
-	r, ok := req.(interface{ GetWrites() []*firestorepb.Write })
-	if !ok {
-		return ""
-	}
+// kindOf returns how a call writes to which collections; empty if it writes nothing.
+func kindOf(c Call) string {
 	var kinds []string
-	for i, path := range targetsOf(req) {
-		parts := strings.Split(path, "/")
-		w := r.GetWrites()[i]
-		kinds = append(kinds, fmt.Sprintf("%s %T %v", parts[len(parts)-2], w.GetOperation(), slices.Sorted(slices.Values(
+	for i, w := range c.writes {
+		kinds = append(kinds, fmt.Sprintf("%s %T %v", path.Base(path.Dir(c.Targets[i])), w.GetOperation(), slices.Sorted(slices.Values(
 			w.GetUpdateMask().GetFieldPaths()))))
 	}
 	slices.Sort(kinds)
 	return strings.Join(slices.Compact(kinds), "\n")
 }
 
-// goesOn reports whether a request writes more than a run's lease and report.
-func goesOn(req any) bool {
-	_, writes := req.(interface{ GetWrites() []*firestorepb.Write })
-	return writes && slices.ContainsFunc(targetsOf(req), func(path string) bool { return !strings.HasPrefix(path, "cleanup") })
+// goesOn reports whether a call writes more than a run's lease and report.
+func goesOn(c Call) bool {
+	return len(c.writes) > 0 && slices.ContainsFunc(c.Targets, func(path string) bool { return !strings.HasPrefix(path, "cleanup") })
 }
 
 // checkTime has each run's time be up once it has written something. The first that completes leaves what an undisturbed run leaves:
@@ -509,17 +497,18 @@ func checkTime(t *testing.T, s subject, want *expected) (lines []string) {
 		return nil // a worker that is out of time fails, and its task is sent again
 	}
 	w := newWorld(t, s)
-	w.between = func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-		opts ...grpc.CallOption) error {
-		err := invoke(ctx, method, req, reply, cc, opts...)
-		if f := w.running.Load(); f != nil && goesOn(req) {
-			f.ahead.Store(int64(w.clock + f.Timeout - time.Second)) // what is under way may still end
-		}
-		return err
-	}
+	late := Fault{first: func() {
+		f := w.running.Load()
+		f.ahead.Store(int64(w.clock + f.Timeout - time.Second)) // what is under way may still end
+	}}
 	for range 200 {
 		w.expireLease()
-		if rep := w.run(t, Undisturbed()); rep.Status == report.Completed {
+		if rep := w.run(t, Disturbed(func(c Call) *Fault {
+			if goesOn(c) {
+				return &late
+			}
+			return nil
+		})); rep.Status == report.Completed {
 			break
 		}
 	}

@@ -15,11 +15,12 @@ import (
 
 // Fault is something that goes wrong with a call.
 type Fault struct {
-	Name string // as in docs/contributing/reliability.md
-	dies bool   // the process ends at the call, and sends nothing afterwards
-	sent bool   // the call takes effect and its answer is lost; otherwise it is never sent
-	cut  bool   // with sent: the first message of a stream's answer arrives
-	ends Ending // nothing happens to the call, but the run is told to end
+	Name  string // as in docs/contributing/reliability.md
+	dies  bool   // the process ends at the call, and sends nothing afterwards
+	sent  bool   // the call takes effect and its answer is lost; otherwise it is never sent
+	cut   bool   // with sent: the first message of a stream's answer arrives
+	ends  Ending // nothing happens to the call, but the run is told to end
+	first func() // nothing happens to the call, but this is done first; nil: nothing is
 
 	// The error that the caller gets by gRPC and by HTTP, if the process lives. Zero: such calls do not have the fault.
 	code   codes.Code

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -42,71 +41,47 @@ func careless(change func(report cleanup.Subject, d cleanup.Decision, run cleanu
 	return s
 }
 
-// TestFindsWhatACrashBreaks proves that a fault at every step finds a job that a crash leaves half done.
-func TestFindsWhatACrashBreaks(t *testing.T) {
+// TestFindsWhatIsCareless proves that a job that a crash leaves half done, one that does not look again, a log that is written after
+// what it is of, a hold that is set after what it keeps is back, and an undo that does not look whether somebody else has written,
+// are found.
+func TestFindsWhatIsCareless(t *testing.T) {
 	t.Parallel()
-	s := careless(func(report cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-		if report.Data["status"] != "deleting" { // so that the next run does not find it, and nothing is remembered of it
-			mark := documents.Write{Op: documents.Update, Ref: report.Ref(), Data: map[string]any{"status": "deleting"}}
-			return cleanup.Change{Writes: []documents.Write{mark}, Again: true}
-		}
+	deletes := func(report cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
-	})
-	want := expect(t, s)
-	for at := len(want.calls) - 3; at > 0; at-- { // before the three calls that save the report
-		lines, tried := tryFault(t, s, want, point{Faults[0], at})
-		if tried && len(lines) > 0 {
-			return
-		}
 	}
-	t.Error("the process died at every call, and no difference was found")
-}
-
-// TestFindsWhatARaceBreaks proves that a user's write before every call finds a job that does not look again.
-func TestFindsWhatARaceBreaks(t *testing.T) {
-	t.Parallel()
-	s := careless(func(report cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-		return cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: report.Ref()}}}
-	})
-	want := expect(t, s)
-	for at := len(want.calls) - 3; at > 0; at-- {
-		lines, tried := tryRace(t, s, want, point{at: at})
-		if tried && len(lines) > 0 {
-			return
+	halfDone := careless(func(report cleanup.Subject, d cleanup.Decision, run cleanup.Run) cleanup.Change {
+		if report.Data["status"] == "deleting" {
+			return deletes(report, d, run)
 		}
-	}
-	t.Error("a user wrote before every call, and no difference was found")
-}
-
-// TestFindsACarelessUndo proves that a log that is written after what it is of, a hold that is set after what it keeps is back,
-// and an undo that does not look whether somebody else has written, are found.
-func TestFindsACarelessUndo(t *testing.T) {
-	t.Parallel()
+		// The next run does not find it so, and nothing is remembered of it.
+		mark := documents.Write{Op: documents.Update, Ref: report.Ref(), Data: map[string]any{"status": "deleting"}}
+		return cleanup.Change{Writes: []documents.Write{mark}, Again: true}
+	})
 	s := sampled(expiredcomped.Job)
 	lateLog, lateHold, blind := s, s, s
-	lateLog.between, lateHold.betweenUndo, blind.betweenUndo = logAfterCommit, holdAfterRestoring(), overwriting
-	want := expect(t, s)
-	dies := func(at int) point { return point{Faults[0], at} }
-	diesAfter := func(at int) point { return point{Faults[1], at} }
-	writes := func(at int) point { return point{at: at} }
+	lateLog.between, lateHold.between, blind.between = logAfterCommit, holdAfterRestoring(), overwriting
+	ofReports := func(c Call) bool { return strings.Contains(c.String(), "reports/") }
 	logs := func(c Call) bool { return strings.Contains(c.String(), "/cleanupUndo/") }
 	back := func(c Call) bool { return c.Method == "Commit" && restores(c.String()) }
 	for name, tt := range map[string]struct {
-		s     subject
-		calls []Call
-		at    func(c Call) bool // where it shows
-		try   func(t *testing.T, s subject, want *expected, p point) ([]string, bool)
-		point func(at int) point
+		s      subject
+		ofUndo bool              // what is disturbed
+		at     func(c Call) bool // where it shows
+		try    func(t *testing.T, s subject, want *expected, p point) ([]string, *Steps)
+		fault  Fault
 	}{
-		"the log is late":  {lateLog, expect(t, lateLog).calls, logs, tryUndone, dies},
-		"the hold is late": {lateHold, undisturbedUndo(t, lateHold, want), back, tryUndoFault, diesAfter},
-		"it overwrites":    {blind, undisturbedUndo(t, blind, want), back, tryUndoRace, writes},
+		"a crash leaves it half done": {halfDone, false, ofReports, tryFault, Faults[0]},
+		"it does not look again":      {careless(deletes), false, ofReports, tryRace, users[0]},
+		"the log is late":             {lateLog, false, logs, tryUndone, Faults[0]},
+		"the hold is late":            {lateHold, true, back, tryUndoFault, Faults[1]},
+		"it overwrites":               {blind, true, back, tryUndoRace, users[0]},
 	} {
+		want := expect(t, tt.s)
 		found := false
-		for i, c := range tt.calls {
+		for i, c := range want.callsOf(t, tt.s, kind{ofUndo: tt.ofUndo}) {
 			if !found && tt.at(c) {
-				lines, tried := tt.try(t, tt.s, want, tt.point(i+1))
-				found = tried && len(lines) > 0
+				lines, steps := tt.try(t, tt.s, want, point{tt.fault, i + 1})
+				found = steps.Struck() && len(lines) > 0
 			}
 		}
 		if !found {
@@ -116,52 +91,62 @@ func TestFindsACarelessUndo(t *testing.T) {
 }
 
 // logAfterCommit leaves the undo log out of each commit and writes it afterwards.
-func logAfterCommit(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-	opts ...grpc.CallOption) error {
-	commit, isCommit := req.(*firestorepb.CommitRequest)
+func logAfterCommit(_ bool, sent, answer any, send func() error) error {
 	isLog := func(w *firestorepb.Write) bool { return strings.Contains(w.GetUpdate().GetName(), "/cleanupUndo/") }
-	if !isCommit || !slices.ContainsFunc(commit.GetWrites(), isLog) {
-		return invoke(ctx, method, req, reply, cc, opts...)
+	all := writesOf(sent)
+	if !slices.ContainsFunc(all, isLog) {
+		return send()
 	}
-	log := &firestorepb.CommitRequest{Database: commit.GetDatabase()}
-	rest := &firestorepb.CommitRequest{Database: commit.GetDatabase(), Transaction: commit.GetTransaction()}
-	for _, w := range commit.GetWrites() {
-		if isLog(w) {
-			log.Writes = append(log.Writes, w)
-		} else {
-			rest.Writes = append(rest.Writes, w)
-		}
-	}
-	if err := invoke(ctx, method, rest, reply, cc, opts...); err != nil {
+	commit := sent.(*firestorepb.CommitRequest)
+	commit.Writes = slices.DeleteFunc(slices.Clone(all), isLog)
+	if err := send(); err != nil {
 		return err
 	}
-	return invoke(ctx, method, log, new(firestorepb.CommitResponse), cc, opts...)
+	log := slices.DeleteFunc(slices.Clone(all), func(w *firestorepb.Write) bool { return !isLog(w) })
+	return sendInstead(sent, answer, send, &firestorepb.CommitRequest{Database: commit.GetDatabase(), Writes: log})
+}
+
+// sendInstead sends another request in place of one, whose answer is left as it is.
+func sendInstead(sent, answer any, send func() error, other proto.Message) error {
+	request, reply := sent.(proto.Message), answer.(proto.Message)
+	for _, m := range []proto.Message{request, reply} {
+		was := proto.Clone(m)
+		defer func() {
+			proto.Reset(m)
+			proto.Merge(m, was)
+		}()
+	}
+	proto.Reset(request)
+	proto.Merge(request, other)
+	return send()
 }
 
 // holdAfterRestoring keeps what is to be held back until documents are restored and the undo is about to end.
-func holdAfterRestoring() grpc.UnaryClientInterceptor {
+func holdAfterRestoring() func(undoes bool, sent, answer any, send func() error) error {
 	var mu sync.Mutex
-	var waiting []*firestorepb.CommitRequest
+	var waiting []proto.Message
 	restored := false
-	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-		opts ...grpc.CallOption) (err error) {
+	return func(undoes bool, sent, answer any, send func() error) (err error) {
+		if !undoes {
+			return send()
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		commit, isCommit := req.(*firestorepb.CommitRequest)
+		commit, isCommit := sent.(*firestorepb.CommitRequest)
 		if isCommit && strings.Contains(commit.String(), "by undoing a run") {
-			waiting = append(waiting, commit)
-			proto.Merge(reply.(proto.Message), &firestorepb.CommitResponse{
+			waiting = append(waiting, proto.Clone(commit))
+			proto.Merge(answer.(proto.Message), &firestorepb.CommitResponse{
 				WriteResults: []*firestorepb.WriteResult{{UpdateTime: timestamppb.Now()}}, CommitTime: timestamppb.Now()})
 			return nil
 		}
-		restoring := isCommit && restores(strings.Join(targetsOf(req), " "))
+		restoring := isCommit && restores(strings.Join(targetsOf(sent), " "))
 		if isCommit && restored && !restoring {
 			for _, held := range waiting {
-				err = cmp.Or(err, invoke(ctx, firestorepb.Firestore_Commit_FullMethodName, held, new(firestorepb.CommitResponse), cc, opts...))
+				err = cmp.Or(err, sendInstead(sent, answer, send, held))
 			}
 			waiting = nil
 		}
-		err = cmp.Or(err, invoke(ctx, method, req, reply, cc, opts...))
+		err = cmp.Or(err, send())
 		restored = restored || restoring && err == nil
 		return err
 	}
@@ -171,14 +156,13 @@ func holdAfterRestoring() grpc.UnaryClientInterceptor {
 func restores(targets string) bool { return !strings.Contains(targets, "cleanup") }
 
 // overwriting takes the conditions from the writes that restore documents.
-func overwriting(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker,
-	opts ...grpc.CallOption) error {
-	if commit, is := req.(*firestorepb.CommitRequest); is && restores(strings.Join(targetsOf(req), " ")) {
-		for _, w := range commit.GetWrites() {
+func overwriting(_ bool, sent, _ any, send func() error) error {
+	if restores(strings.Join(targetsOf(sent), " ")) {
+		for _, w := range writesOf(sent) {
 			w.CurrentDocument = nil
 		}
 	}
-	return invoke(ctx, method, req, reply, cc, opts...)
+	return send()
 }
 
 // TestEveryJobIsTried keeps a job from being left out of what is tried, or from being tried with nothing.

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"path"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -24,8 +26,8 @@ import (
 type Process struct {
 	steps *Steps
 
+	dead atomic.Bool
 	mu   sync.Mutex
-	dead bool
 	open map[string]string // databases of open transactions, by the transaction's id
 }
 
@@ -72,28 +74,15 @@ func (p *Process) End(t *testing.T, project *backendstest.Project) {
 	clear(p.open)
 }
 
-// Dead reports whether the fault has ended the process.
-func (p *Process) Dead() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.dead
-}
-
-func (p *Process) die() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.dead = true
-}
-
 // before counts a call that is about to be sent, and returns its fault, nil if it has none. An error says that nobody is left to
 // send it.
 func (p *Process) before(c Call) (*Fault, error) {
-	if p.Dead() {
+	if p.dead.Load() {
 		return nil, errDead
 	}
 	fault := p.steps.next(c)
 	if fault != nil && fault.dies && !fault.sent {
-		p.die()
+		p.dead.Store(true)
 		return nil, errDead
 	}
 	return fault, nil
@@ -102,10 +91,10 @@ func (p *Process) before(c Call) (*Fault, error) {
 // after returns the error that the caller of a call gets. err is that of the call; fail returns that of a fault.
 func (p *Process) after(fault *Fault, err error, fail func(Fault) error) error {
 	if fault != nil && fault.dies {
-		p.die()
+		p.dead.Store(true)
 	}
 	switch {
-	case p.Dead(): // perhaps since another call meanwhile: nobody is left to receive the answer
+	case p.dead.Load(): // perhaps since another call meanwhile: nobody is left to receive the answer
 		return errDead
 	case fault != nil:
 		return fail(*fault)
@@ -143,7 +132,9 @@ func (r *request) streamed() bool {
 
 func (r *request) send(message any) (err error) {
 	r.sent = message
-	r.fault, err = r.process.before(Call{Service: r.service, Method: r.method, Streamed: r.streamed(), Targets: targetsOf(message)})
+	r.fault, err = r.process.before(Call{
+		Service: r.service, Method: r.method, Streamed: r.streamed(), Targets: targetsOf(message), writes: writesOf(message),
+	})
 	if err == nil && r.fault != nil && !r.fault.sent && !r.streamed() {
 		return r.fault.grpcError()
 	}
@@ -181,4 +172,44 @@ func (p *Process) follow(sent, answer any) {
 	case *firestorepb.RollbackRequest:
 		delete(p.open, string(sent.GetTransaction()))
 	}
+}
+
+// transport is the HTTP transport of Cloud Storage's client.
+type transport struct {
+	process *Process
+	base    http.RoundTripper
+}
+
+// RoundTrip sends a request.
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	var answer *http.Response
+	c := Call{Service: Storage, Method: r.Method}
+	if _, object, ok := strings.Cut(r.URL.Path, "/o/"); ok {
+		c.Targets = []string{object}
+	}
+	err := t.process.call(c, func() (err error) {
+		answer, err = t.base.RoundTrip(r) //nolint:bodyclose // the caller's to close, or discard does
+		return err
+	}, func(f Fault) (err error) {
+		discard(answer)
+		answer, err = f.httpAnswer(r) //nolint:bodyclose // the caller's to close
+		return err
+	})
+	if err != nil {
+		discard(answer)
+		return nil, err
+	}
+	return answer, nil
+}
+
+// discard closes an answer that nobody reads.
+func discard(answer *http.Response) {
+	if answer != nil {
+		_ = answer.Body.Close() // it was received, and is of no use
+	}
+}
+
+// authentication returns what is put around calls of Authentication.
+func (p *Process) authentication(method string, uids []string, send func() error) error {
+	return p.call(Call{Service: Authentication, Method: method, Targets: uids}, send, Fault.grpcError)
 }

@@ -1,7 +1,6 @@
 package reliability
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/firesweep/firesweep/emulator/sampledata"
 )
 
 // lockWait is how long a user's write is waited for before the call goes out. In the emulator, whose transactions lock what they
@@ -21,31 +18,26 @@ import (
 const lockWait = 250 * time.Millisecond
 
 // tryRace lets users do what keeps something right before a call, and compares what is left in the end: what they wrote is there,
-// so is what it keeps, and everything else is as the sample says. It returns the differences, and false if the run never came to
-// it, as one may whose calls go on at once.
-func tryRace(t *testing.T, s subject, _ *expected, p point) (lines []string, tried bool) {
+// so is what it keeps, and everything else is as after an undisturbed run.
+func tryRace(t *testing.T, s subject, want *expected, p point) (lines []string, steps *Steps) {
 	t.Helper()
-	at := p.at
 	w := newWorld(t, s)
-	want := w.wanted()
+	end := maps.Clone(want.end)
 	var (
 		users errgroup.Group
-		mu    sync.Mutex // guards want and outcomes
+		mu    sync.Mutex // guards end and outcomes
 	)
 	outcomes := map[string]error{}
-	steps := Before(func(number int, _ Call) {
-		if number != at {
-			return
-		}
+	steps = At(p.at, Fault{first: func() {
 		done := make(chan struct{})
 		for _, a := range actionsOf(s.name) {
 			users.Go(func() error {
-				e, err := w.act(t.Context(), a)
+				kept, err := w.act(t, a)
 				mu.Lock()
 				defer mu.Unlock()
 				outcomes[a.name] = err
 				if err == nil {
-					e.addTo(&want)
+					a.addTo(end, kept)
 				}
 				return nil
 			})
@@ -58,45 +50,45 @@ func tryRace(t *testing.T, s subject, _ *expected, p point) (lines []string, tri
 		case <-done:
 		case <-time.After(lockWait):
 		}
-	})
+	}})
 	w.run(t, steps)
 	_ = users.Wait() // none returns one
-	calls := steps.Calls()
-	if len(calls) < at {
-		t.Log("the run made fewer calls than the undisturbed one: the users did nothing")
-		return nil, false
-	}
 	for name, err := range outcomes {
-		if err != nil && (at == 1 || !missing(err) && !errors.Is(err, errRefused)) {
-			t.Errorf("%s, before call %d: %v", name, at, err)
+		if err != nil && (p.at == 1 || !missing(err) && !errors.Is(err, errRefused)) {
+			t.Errorf("%s, before call %d: %v", name, p.at, err)
 		}
 	}
 	if !w.recover(t) {
 		lines = append(lines, fmt.Sprintf("after %d undisturbed runs something is still left to do", maxRuns))
 	}
-	all := slices.Concat(lines, w.differences(t, want))
-	lines = slices.DeleteFunc(slices.Clone(all), func(line string) bool { return isLate(line, all, s, calls, at) })
-	if len(lines) > 0 {
-		t.Logf("before call %d, %s, the users did (nil: in time): %v", at, calls[at-1], outcomes)
+	got, calls := w.named(t), steps.Calls()
+	maps.DeleteFunc(end, func(name string, _ any) bool {
+		_, there := got[name]
+		return !there && isLate(name, got, s, calls, p.at)
+	})
+	if lines = slices.Concat(lines, differ("at the end", end, got), w.unfinished(t)); len(lines) > 0 {
+		t.Logf("before call %d the users did (nil: in time): %v", p.at, outcomes)
 	}
-	return lines, true
+	return lines, steps
 }
 
-// isLate says that a difference is one that nothing can prevent: a document of Firestore cannot be a condition for deleting an
+// isLate says that what is gone is something that nothing can prevent: a document of Firestore cannot be a condition for deleting an
 // object of Cloud Storage or an account, and neither can a sign-in. What comes after the job has last asked for it is too late, also
 // for what goes along with an account that is gone.
-func isLate(line string, all []string, s subject, calls []Call, at int) bool {
+func isLate(gone string, left map[string]any, s subject, calls []Call, at int) bool {
 	for _, a := range actionsOf(s.name) {
-		gone := a.late.gone + " should be there and is gone"
-		late := line == gone || slices.Contains(all, gone) && a.goesAlong(line)
-		if a.late.gone == "" || !late {
+		_, there := left[a.late.gone]
+		along := len(a.accounts) > 0 && (slices.Contains(a.kept, gone) || slices.Contains(a.objects, gone))
+		if a.late.gone == "" || there || gone != a.late.gone && !along {
 			continue
 		}
-		kind, name, _ := strings.Cut(a.late.gone, " ")
-		deletes := map[string]string{"account": "DeleteUsers", "object": "DELETE"}[kind]
+		deletes, target := "DeleteUsers", strings.TrimPrefix(a.late.gone, "account ")
+		if name, isObject := strings.CutPrefix(a.late.gone, ofBucket); isObject {
+			deletes, target = "DELETE", name
+		}
 		last := 0
 		for i, c := range calls {
-			if c.Method == deletes && slices.Contains(c.Targets, name) {
+			if c.Method == deletes && slices.Contains(c.Targets, target) {
 				break // what it asks for afterwards keeps nothing
 			}
 			if c.Method == a.late.method && slices.Contains(c.Targets, a.late.asked) {
@@ -108,75 +100,43 @@ func isLate(line string, all []string, s subject, calls []Call, at int) bool {
 	return false
 }
 
-// goesAlong says that a difference is what goes along with an account that the action keeps.
-func (a action) goesAlong(line string) bool {
-	return len(a.accounts) > 0 && (slices.ContainsFunc(a.kept, func(path string) bool { return line == path+" should be there and is not" }) ||
-		slices.ContainsFunc(a.objects, func(name string) bool { return line == "object "+name+" should be there and is gone" }))
-}
-
-// expectation is what a user's write keeps, as it was right after it.
-type expectation struct {
-	documents map[string]map[string]any // by path; nil: there is none
-	objects   []string
-	accounts  []string
-}
-
-// wanted returns what must be there in the end, to which what users write is added.
-func (w *world) wanted() sampledata.Sample {
-	want := w.sample
-	want.Documents, want.Objects, want.Accounts = slices.Clone(want.Documents), slices.Clone(want.Objects), slices.Clone(want.Accounts)
-	return want
-}
-
-func (e expectation) addTo(want *sampledata.Sample) {
-	for path, data := range e.documents {
-		i := slices.IndexFunc(want.Documents, func(d sampledata.Document) bool { return d.Path == path })
-		if i < 0 {
-			want.Documents = append(want.Documents, sampledata.Document{Path: path, After: data})
-			continue
+// addTo adds to what must be there in the end what a user's write kept.
+func (a action) addTo(end, kept map[string]any) {
+	for name, v := range kept {
+		if v == nil {
+			delete(end, name)
+		} else {
+			end[name] = v
 		}
-		want.Documents[i].After = data
-	}
-	for i := range want.Objects {
-		want.Objects[i].Kept = want.Objects[i].Kept || slices.Contains(e.objects, want.Objects[i].Name)
-	}
-	for i := range want.Accounts {
-		want.Accounts[i].Kept = want.Accounts[i].Kept || slices.Contains(e.accounts, want.Accounts[i].UID)
-	}
-}
-
-// act does what a user does, and looks at what that keeps. An error says that the user came too late, or was refused.
-func (w *world) act(ctx context.Context, a action) (expectation, error) {
-	e := expectation{documents: map[string]map[string]any{}}
-	if err := a.do(ctx, w); err != nil {
-		return e, err
-	}
-	for _, path := range a.keeps(w) {
-		d, err := w.content.Firestore.Doc(path).Get(ctx)
-		if err != nil && !missing(err) {
-			return e, fmt.Errorf("look at %s: %w", path, err)
-		}
-		e.documents[path] = nil
-		if d.Exists() {
-			e.documents[path] = d.Data()
-		}
-	}
-	for _, name := range a.objects {
-		if _, err := w.content.Bucket.Object(name).Attrs(ctx); err == nil {
-			e.objects = append(e.objects, name)
-		}
-	}
-	for _, uid := range a.accounts {
-		if _, err := w.content.Auth.GetUser(ctx, uid); err == nil {
-			e.accounts = append(e.accounts, uid)
-		}
-	}
-	stay := func(path string) bool { return e.documents[path] != nil && path != a.keeper }
-	if len(a.accounts) > 0 && len(e.accounts) == 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(e.documents)), stay) {
-		e.objects = nil // who comes when the account and its documents are gone is too late
 	}
 	if a.then != nil {
-		a.then(w, &e)
+		a.then(end)
 	}
-	return e, nil
+}
+
+// act does what a user does, and returns what that keeps, as it is right after it; of a document that is not there, nil. An error says
+// that the user came too late, or was refused.
+func (w *world) act(t *testing.T, a action) (kept map[string]any, err error) {
+	t.Helper()
+	if err := a.do(t.Context(), w); err != nil {
+		return nil, err
+	}
+	now := w.named(t)
+	kept = map[string]any{}
+	late := len(a.accounts) > 0
+	for _, path := range a.keeps(w) {
+		kept[path] = now[path]
+		late = late && (now[path] == nil || path == a.keeper)
+	}
+	for _, account := range a.accounts {
+		if v, there := now[account]; there {
+			kept[account], late = v, false
+		}
+	}
+	for _, object := range a.objects {
+		if v, there := now[object]; there && !late { // who comes when the account and its documents are gone is too late
+			kept[object] = v
+		}
+	}
+	return kept, nil
 }

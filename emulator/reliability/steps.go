@@ -3,6 +3,7 @@
 package reliability
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ type Call struct {
 	Method   string   // e.g. "Commit", "DELETE", "DeleteUsers", "CreateTask"
 	Streamed bool     // the answer comes in several messages
 	Targets  []string // what it reads or writes, as far as tests need it: documents, collections, an object
+	writes   []*firestorepb.Write
 }
 
 // String describes the call in one line.
@@ -34,28 +36,36 @@ func (c Call) String() string {
 	return string(c.Service) + " " + c.Method + " " + strings.Join(c.Targets, ", ")
 }
 
-// Steps counts the calls of a disturbed run, including its worker's, in the order in which they are sent, and makes the fault
-// happen at one of them. Concurrent calls are numbered as they come.
+// Steps counts the calls of a disturbed run, including its worker's, in the order in which they are sent, and has a fault happen
+// at those that choose says. Concurrent calls are numbered as they come.
 type Steps struct {
-	fault  Fault
-	at     int                      // the number of the disturbed call, from 1, among those that can have the fault; 0: none
-	before func(number int, c Call) // called before each call is sent; may be nil
-	end    func(Ending)             // called at the call at which the run is told to end; may be nil
+	choose func(c Call) *Fault // returns the fault of a call, nil if it has none; nil: none has
+	end    func(Ending)        // called at the call at which the run is told to end; may be nil
 
 	mu     sync.Mutex
 	calls  []Call
-	passed int // calls so far that can have the fault
 	struck bool
 }
 
 // Undisturbed counts the calls and disturbs none.
 func Undisturbed() *Steps { return &Steps{} }
 
-// At makes the fault happen at the n-th of the calls that can have it.
-func At(n int, fault Fault) *Steps { return &Steps{fault: fault, at: n} }
+// Disturbed has each call have the fault that choose returns, if it does.
+func Disturbed(choose func(c Call) *Fault) *Steps { return &Steps{choose: choose} }
 
-// Before calls f before each call is sent, with its number from 1.
-func Before(f func(number int, c Call)) *Steps { return &Steps{before: f} }
+// At makes the fault happen at the n-th of the calls that can have it.
+func At(n int, fault Fault) *Steps {
+	return Disturbed(func(c Call) *Fault {
+		if fault.Concerns(c) {
+			n--
+		}
+		if n != 0 {
+			return nil
+		}
+		n-- // once
+		return &fault
+	})
+}
 
 // OnEnding sets what is called at the call at which the run is told to end. The call continues when that returns.
 func (s *Steps) OnEnding(f func(Ending)) {
@@ -71,49 +81,40 @@ func (s *Steps) Calls() []Call {
 	return slices.Clone(s.calls)
 }
 
-// Struck reports whether the fault has happened.
+// Struck reports whether a fault has happened.
 func (s *Steps) Struck() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.struck
 }
 
-// next numbers a call and returns its fault; nil if it has none.
-func (s *Steps) next(c Call) *Fault {
+// next counts a call and returns its fault; nil if nothing happens to the call itself.
+func (s *Steps) next(c Call) (fault *Fault) {
 	s.mu.Lock()
 	s.calls = append(s.calls, c)
-	number := len(s.calls)
-	var fault *Fault
-	if s.at > 0 && s.fault.Concerns(c) {
-		if s.passed++; s.passed == s.at {
-			s.struck, fault = true, &s.fault
-		}
+	if s.choose != nil {
+		fault = s.choose(c)
 	}
+	s.struck = s.struck || fault != nil
 	end := s.end
 	s.mu.Unlock()
-	if s.before != nil {
-		s.before(number, c)
+	switch {
+	case fault != nil && fault.first != nil:
+		fault.first()
+	case fault != nil && fault.ends != 0 && end != nil:
+		end(fault.ends)
+	case fault != nil && fault.ends == 0:
+		return fault
 	}
-	if fault != nil && fault.ends != 0 {
-		if end != nil {
-			end(fault.ends)
-		}
-		return nil
-	}
-	return fault
+	return nil
 }
 
 // targetsOf returns the documents that a Firestore request writes, or the collections and documents that it reads.
 func targetsOf(req any) []string {
 	var names []string
-	written := func(writes []*firestorepb.Write) {
-		for _, w := range writes {
-			switch {
-			case w.GetUpdate() != nil:
-				names = append(names, w.GetUpdate().GetName())
-			case w.GetDelete() != "":
-				names = append(names, w.GetDelete())
-			}
+	for _, w := range writesOf(req) {
+		if name := cmp.Or(w.GetUpdate().GetName(), w.GetDelete()); name != "" {
+			names = append(names, name)
 		}
 	}
 	queried := func(q *firestorepb.StructuredQuery) {
@@ -122,8 +123,6 @@ func targetsOf(req any) []string {
 		}
 	}
 	switch req := req.(type) {
-	case *firestorepb.CommitRequest:
-		written(req.GetWrites())
 	case *firestorepb.BatchGetDocumentsRequest:
 		names = append(names, req.GetDocuments()...)
 	case *firestorepb.RunQueryRequest:
@@ -137,4 +136,10 @@ func targetsOf(req any) []string {
 		}
 	}
 	return names
+}
+
+// writesOf returns the writes of a Firestore request.
+func writesOf(req any) []*firestorepb.Write {
+	commit, _ := req.(*firestorepb.CommitRequest)
+	return commit.GetWrites()
 }

@@ -169,9 +169,8 @@ func (e *edit) isConflict(outcomes []restore.Outcome) (conflict, blocked bool) {
 }
 
 // tryUndoRace takes a run back while users write to what is to come back.
-func tryUndoRace(t *testing.T, s subject, _ *expected, p point) (lines []string, tried bool) {
+func tryUndoRace(t *testing.T, s subject, _ *expected, p point) (lines []string, steps *Steps) {
 	t.Helper()
-	at := p.at
 	w := newWorld(t, s)
 	before := w.state(t)
 	w.run(t, Undisturbed())
@@ -180,25 +179,17 @@ func tryUndoRace(t *testing.T, s subject, _ *expected, p point) (lines []string,
 	if err != nil {
 		t.Fatal(err)
 	}
-	users := edits(foretold, before, after, at)
-	steps := Before(func(number int, _ Call) {
-		if number != at {
-			return
-		}
+	users := edits(foretold, before, after, p.at)
+	steps = At(p.at, Fault{first: func() {
 		for _, e := range users {
 			if err := e.do(t.Context(), w, after); err != nil {
 				t.Errorf("%s: %v", e.target, err)
 			}
 		}
-	})
+	}})
 	outcomes, _, err := w.undo(t, steps, runs, apply)
 	if err != nil {
 		lines = append(lines, err.Error())
-	}
-	calls := steps.Calls()
-	if len(calls) < at {
-		t.Log("the undo made fewer calls than the undisturbed one: the users did nothing")
-		return nil, false
 	}
 	want := maps.Clone(before)
 	for _, o := range outcomes { // with what a user has written to, the rest of its item stays
@@ -211,15 +202,19 @@ func tryUndoRace(t *testing.T, s subject, _ *expected, p point) (lines []string,
 		}
 	}
 	for _, e := range users {
-		if at == 1 && !e.inTime {
+		if p.at == 1 && !e.inTime {
 			t.Errorf("%s: before the first call nobody is too late", e.target)
 		}
 		lines = append(lines, e.expect(want, after, outcomes)...)
 	}
 	if lines = append(lines, w.notBack(t, want, after)...); len(lines) > 0 {
-		t.Logf("before call %d, %s, users wrote to: %s", at, calls[at-1], said(users))
+		var all []string
+		for _, e := range users {
+			all = append(all, fmt.Sprintf("%s (wrote %v, in time %v)", e.target, e.wrote, e.inTime))
+		}
+		t.Logf("before call %d users wrote to: %s", p.at, strings.Join(all, ", "))
 	}
-	return lines, true
+	return lines, steps
 }
 
 // staysWith returns the document because of which a thing stays as it is; empty if none.
@@ -230,13 +225,4 @@ func staysWith(o restore.Outcome) string {
 		}
 	}
 	return ""
-}
-
-// said names what users did.
-func said(users []*edit) string {
-	var all []string
-	for _, e := range users {
-		all = append(all, fmt.Sprintf("%s (wrote %v, in time %v)", e.target, e.wrote, e.inTime))
-	}
-	return strings.Join(all, ", ")
 }

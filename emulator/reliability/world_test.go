@@ -3,7 +3,6 @@ package reliability
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -26,6 +25,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -35,17 +35,17 @@ import (
 
 // subject is a job with its worker, if it has one, and the data that it runs on.
 type subject struct {
-	name     string // as in docs/contributing/reliability.md
-	job      cleanup.Job
-	worker   *cleanup.Job
-	body     string    // of the job's requests: a worker's task, where it is tried alone
-	now      time.Time // every run's
-	data     func(now time.Time, bucket string) sampledata.Sample
-	undoDays string // UNDO_DAYS; empty: as many as the function's
-	checks   bool   // only what is checked once is tried, with no fault or race at each call
+	name   string // as in docs/contributing/reliability.md
+	job    cleanup.Job
+	worker *cleanup.Job
+	body   string    // of the job's requests: a worker's task, where it is tried alone
+	now    time.Time // every run's
+	data   func(now time.Time, bucket string) sampledata.Sample
+	env    map[string]string // of the functions, besides what they have anyway
+	checks bool              // only what is checked once is tried, with no fault or race at each call
 
-	// What is between the job, or the undo, and its calls, to show that a careless one is found; nil: nothing.
-	between, betweenUndo grpc.UnaryClientInterceptor
+	// between is between the job, or an undo, and its calls, to show that a careless one is found; nil: nothing is.
+	between func(undoes bool, sent, answer any, send func() error) error
 }
 
 // subjects are all jobs with a part in the sample data, each on its part, their workers, each with a task, and the rules of
@@ -134,11 +134,10 @@ type world struct {
 	content *sampledata.Project
 	sample  sampledata.Sample
 
-	serve    atomic.Value  // the http.HandlerFunc of the worker's process
-	address  string        // of the worker
-	clock    time.Duration // how far the clock is ahead of the machine's
-	query    string        // of the job's requests
-	env      map[string]string
+	serve    atomic.Value            // the http.HandlerFunc of the worker's process
+	address  string                  // of the worker
+	clock    time.Duration           // how far the clock is ahead of the machine's
+	query    string                  // of the job's requests
 	running  atomic.Pointer[started] // the job's last process
 	approved *report.Approval        // that runs are restricted to; nil: to none
 }
@@ -182,9 +181,7 @@ func (w *world) start(t *testing.T, job cleanup.Job, steps *Steps) *started {
 	t.Helper()
 	s := &started{}
 	f := newFunction(job)
-	if w.between != nil {
-		f.Hooks.Dial = append(f.Hooks.Dial, grpc.WithChainUnaryInterceptor(w.between))
-	}
+	f.Hooks.Dial = append(f.Hooks.Dial, w.dial(false)...)
 	s.process = steps.Run(f)
 	s.ahead.Store(int64(w.clock))
 	f.Clock = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
@@ -193,15 +190,22 @@ func (w *world) start(t *testing.T, job cleanup.Job, steps *Steps) *started {
 		s.Indexes = e.AllIndexes()
 	}
 	maps.Copy(s.Env, w.env)
-	if w.undoDays != "" {
-		s.Env["UNDO_DAYS"] = w.undoDays
-	}
 	s.Env["TASKS_TARGET_URL"] = "http://127.0.0.1:1/" // nothing is delivered to a job that is tried without its worker
 	s.Now = w.now
 	if w.worker != nil {
 		s.Env["TASKS_TARGET_URL"] = w.address
 	}
 	return s
+}
+
+// dial returns the dial options by which between comes between a process and its calls.
+func (s subject) dial(undoes bool) []grpc.DialOption {
+	if s.between == nil {
+		return nil
+	}
+	return []grpc.DialOption{wire.Around(func(_ context.Context, _ string, sent, answer any, send func() error) error {
+		return s.between(undoes, sent, answer, send)
+	})}
 }
 
 // serving calls the function with a request that ends, or a clock that goes on, when the steps say so.
@@ -295,20 +299,6 @@ func (w *world) pending() int {
 		return 0
 	}
 	return len(w.Tasks().Pending(""))
-}
-
-// differences compares what is there with what a sample must end as. Each line names one difference.
-func (w *world) differences(t *testing.T, want sampledata.Sample) []string {
-	t.Helper()
-	left, err := w.content.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := append(want.Differences(left), w.unfinished(t)...)
-	if n := w.pending(); n > 0 {
-		lines = append(lines, fmt.Sprintf("%d tasks are left", n))
-	}
-	return lines
 }
 
 // unfinished returns a line for each of the bundle's own records of something that is still to be done, and for an undo log that

@@ -22,7 +22,7 @@ type Client struct {
 	Wrong   map[string]any // values that a client must not write, for fields of which it may write others
 	Chosen  []string       // fields that a client may set when it creates the document, and not change later
 
-	// Harmless are fields that jobs read and that clients may write, each with the reason why.
+	// Harmless are fields that clients may write, each with the reason why.
 	Harmless map[string]string
 }
 

@@ -13,12 +13,12 @@ var ghostCirclesPart = part{
 		"circles": {
 			Path: "circles/c", Fields: map[string]any{"ownerId": Me, "name": "…", "createdAt": RequestTime{}}, Creates: true,
 			Edits: map[string]any{"name": "?"}, Wrong: map[string]any{"isDeleted": true},
-			Harmless: map[string]string{"name": "people are shown it"},
+			Harmless: map[string]string{"name": "people are shown it", "deleteReason": "nothing reads it"},
 		},
 		"users/notifications": {
 			Path: "users/ken/notifications/n", Private: true,
 			Fields: map[string]any{"title": "…", "isRead": false, "createdAt": time.Unix(0, 0), "circleId": "c"},
-			Edits:  map[string]any{"isRead": true}, Deletes: true,
+			Edits:  map[string]any{"isRead": true}, Deletes: true, Harmless: map[string]string{"isRead": "nothing reads it"},
 		},
 	},
 }

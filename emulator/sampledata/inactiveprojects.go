@@ -14,7 +14,8 @@ var inactiveProjectsPart = part{
 	clients: map[string]Client{
 		"projects": {
 			Path: "projects/p", Fields: map[string]any{"owner_ids": []any{Me}, "name": "…"}, Private: true,
-			Edits: map[string]any{"name": "?"}, Harmless: map[string]string{"name": "people are shown it"},
+			Edits:    map[string]any{"name": "?"},
+			Harmless: map[string]string{"name": "people are shown it", "deleting_user": "nothing reads it"},
 		},
 	},
 }

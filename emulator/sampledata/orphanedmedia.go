@@ -12,6 +12,7 @@ var orphanedMediaPart = part{
 			Path: "posts/p", Fields: map[string]any{"userId": Me, "circleId": "there", "text": "…"}, Creates: true,
 			Edits: map[string]any{"text": "?"}, Deletes: true,
 			Harmless: map[string]string{
+				"text":       "people are shown it",
 				"createdAt":  "only circles are judged by it",
 				"mediaItems": "only objects go that name this post themselves or are its author's, see docs/storage.rules",
 			},
@@ -19,15 +20,16 @@ var orphanedMediaPart = part{
 		"comments": {
 			Path: "comments/c", Fields: map[string]any{"userId": Me, "postId": "p", "text": "…"}, Creates: true,
 			Edits: map[string]any{"text": "?"}, Deletes: true, Chosen: []string{"postId"},
+			Harmless: map[string]string{"text": "people are shown it", "createdAt": "only circles are judged by it"},
 		},
 		"reactions": {
 			Path: "reactions/r", Fields: map[string]any{"userId": Me, "postId": "p"}, Creates: true, Deletes: true,
-			Chosen: []string{"postId"},
+			Chosen: []string{"postId"}, Harmless: map[string]string{"kind": "people are shown it"},
 		},
 		"tasks": {
 			Path: "tasks/t", Fields: map[string]any{"userId": Me, "title": "…"}, Creates: true, Private: true,
 			Edits: map[string]any{"title": "?"}, Deletes: true,
-			Harmless: map[string]string{"userId": "only posts and inquiries are judged by it"},
+			Harmless: map[string]string{"title": "people are shown it", "userId": "only posts and inquiries are judged by it"},
 		},
 	},
 }

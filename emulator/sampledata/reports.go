@@ -12,6 +12,9 @@ var reportsPart = part{
 		"reports": {
 			Path: "reports/r", Creates: true, Private: true,
 			Fields: map[string]any{"reporterId": Me, "status": "pending", "createdAt": RequestTime{}, "reason": "spam"},
+			Harmless: map[string]string{
+				"contentId": "people are shown it", "contentType": "people are shown it", "reason": "people are shown it",
+			},
 		},
 	},
 }

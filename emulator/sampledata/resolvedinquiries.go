@@ -18,6 +18,7 @@ var resolvedInquiriesPart = part{
 			Edits:  map[string]any{"subject": "?"},
 			Harmless: map[string]string{
 				"subject":   "people are shown it",
+				"category":  "people are shown it",
 				"createdAt": "only messages are ordered by it",
 			},
 		},
@@ -26,7 +27,8 @@ var resolvedInquiriesPart = part{
 			Fields: map[string]any{
 				"content": "…", "createdAt": RequestTime{}, "imageUrl": images + Me + "%2Fscreen.png?alt=media&token=t",
 			},
-			Wrong: map[string]any{"imageUrl": images + Stranger + "%2Fscreen.png?alt=media"},
+			Wrong:    map[string]any{"imageUrl": images + Stranger + "%2Fscreen.png?alt=media"},
+			Harmless: map[string]string{"content": "people are shown it", "senderType": "people are shown it"},
 		},
 	},
 }

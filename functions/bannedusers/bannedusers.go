@@ -59,10 +59,7 @@ func plan(ctx context.Context, p *cleanup.Planner) error {
 	}
 	p.CountNotDue(ctx, cleanup.NotDue{
 		All: documents.Query{Collection: users, Where: []documents.Filter{banned}}, Due: due,
-		Judge: func(d documents.Document) cleanup.Decision {
-			return judgeUser(cleanup.Subject{Document: d, Found: true}, p.Run)
-		},
-		Then: func(_, found int, _ bool) {
+		Then: func(_, found int, _ []any, _ bool) {
 			p.Keep(ctx, users, cleanup.Keep(fmt.Sprintf(keptByLimit, maxUsers)), found-looked)
 		},
 	})

@@ -3,7 +3,6 @@ package bannedusers
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -46,8 +45,7 @@ type left struct{ Users, Accounts, Notes []string }
 
 func (f function) wantLeft(t *testing.T, want left) {
 	t.Helper()
-	ids := func(collection string) []string { return slices.Sorted(maps.Keys(f.Documents(t, collection))) }
-	got := left{ids("users"), f.Accounts(t), ids("authDeletionRetries")}
+	got := left{f.IDs(t, "users"), f.Accounts(t), f.IDs(t, "authDeletionRetries")}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
@@ -200,11 +198,6 @@ func TestIDLongerThanAUID(t *testing.T) {
 
 const retry = "retry account deletion"
 
-// counts returns the actions of a report with one kind.
-func counts(kind string, c report.Counts) map[string]report.Counts {
-	return map[string]report.Counts{kind: c}
-}
-
 func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 	f := newFunction(t)
 	for _, uid := range []string{"u1", "u2", "u12"} {
@@ -212,7 +205,7 @@ func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 		f.SignUp(t, uid)
 	}
 	f.FailDelete(t, "u1", "INTERNAL_ERROR")
-	want := counts("delete user", report.Counts{Planned: 3, Done: 2})
+	want := map[string]report.Counts{"delete user": {Planned: 3, Done: 2}}
 	for attempts := 1; attempts <= 5; attempts++ { // from the third on, each is an alert
 		got := f.Run(t, "")
 		enginetest.WantReport(t, got, report.Completed, want) // the run itself does not fail
@@ -223,7 +216,7 @@ func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 		f.wantWarnings(t, "u1", attempts, max(0, attempts-2), "INTERNAL_ERROR")
 		f.wantWarnings(t, "u1", attempts, max(0, attempts-2),
 			fmt.Sprint("user document deleted 2026-01-10T19:00:00Z, failed attempts to delete the account since: ", attempts))
-		want = counts(retry, report.Counts{Planned: 1})
+		want = map[string]report.Counts{retry: {Planned: 1}}
 		f.Now = f.Now.AddDate(0, 0, 1)
 	}
 	f.FailDelete(t, "u1", "")

@@ -63,32 +63,22 @@ func invite(token, created any) fields {
 	return fields{"invite_token": token, "created_at": created, "user_id": nil, "invite_email": "hana@example.com", "access_level": 30}
 }
 
-func with(data, changes fields) fields {
-	data = maps.Clone(data)
-	maps.Copy(data, changes)
-	return data
-}
-
-func without(data fields, field string) fields {
-	data = maps.Clone(data)
-	delete(data, field)
-	return data
-}
+var with = enginetest.With
 
 // TestWhatIsReadAndCounted: members who are no invitations are not read.
 func TestWhatIsReadAndCounted(t *testing.T) {
 	f := newInvites(t)
 	due := map[string]fields{
-		"by-a-tick": invite("t1", limit.Add(-time.Microsecond)), "no-user-id": without(invite("t2", old), "user_id"), "smallest-text": invite("\x00", old),
+		"by-a-tick": invite("t1", limit.Add(-time.Microsecond)), "no-user-id": with(invite("t2", old), "user_id", enginetest.Missing), "smallest-text": invite("\x00", old),
 	}
 	left := map[string]fields{
-		"exactly": invite("t4", limit), "future": invite("t8", now.Add(time.Hour)), "young-no-user": without(invite("t6", now), "user_id"),
-		"accepted": with(invite("t9", old), fields{"user_id": "u1"}), "accepted-zero": with(invite("t12", old), fields{"user_id": 0}),
+		"exactly": invite("t4", limit), "future": invite("t8", now.Add(time.Hour)), "young-no-user": with(invite("t6", now), "user_id", enginetest.Missing),
+		"accepted": with(invite("t9", old), "user_id", "u1"), "accepted-zero": with(invite("t12", old), "user_id", 0),
 		"token-empty": invite("", old), "token-number": invite(12, old), "token-list": invite([]any{"t"}, old),
-		"date-missing": without(invite("t13", old), "created_at"), "date-null": invite("t14", nil), "date-text": invite("t15", "2020-01-01T00:00:00Z"),
+		"date-missing": with(invite("t13", old), "created_at", enginetest.Missing), "date-null": invite("t14", nil), "date-text": invite("t15", "2020-01-01T00:00:00Z"),
 
 		// Members, not invitations: counted, and not read.
-		"member-token-null": with(invite(nil, old), fields{"user_id": "u2"}), "member-token-missing": without(invite("", old), "invite_token"),
+		"member-token-null": with(invite(nil, old), "user_id", "u2"), "member-token-missing": with(invite("", old), "invite_token", enginetest.Missing),
 		"member-other-app": {"status": "comped", "email": "x@example.com"}, "member-empty": {},
 	}
 	for _, all := range []map[string]fields{due, left} {
@@ -124,7 +114,7 @@ func TestCheckpointThatLeadsNowhereBeginsAtTheBeginning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newInvites(t)
 			f.Set(t, "members/a", invite("a", old))
-			f.Set(t, "members/member", without(invite("", old), "invite_token"))
+			f.Set(t, "members/member", with(invite("", old), "invite_token", enginetest.Missing))
 			f.Set(t, "members/undated", invite("z", nil))
 			f.Set(t, "cleanupJobs/removeUnacceptedMemberInvites", enginetest.From(checkpoint))
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete member", 1))
@@ -148,7 +138,7 @@ func TestTokensTooLongForAQuery(t *testing.T) {
 		// The last of the first page and two that begin like it.
 		return fmt.Sprintf("members/twin%d", i), invite(fmt.Sprintf("%05d%s%d", declared.PageSize-1, long, i), old)
 	})
-	f.Set(t, "members/accepted", with(invite("~"+long, old), fields{"user_id": 7}))
+	f.Set(t, "members/accepted", with(invite("~"+long, old), "user_id", 7))
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete member", 2*declared.PageSize))
 	enginetest.Want(t, "left", []string{"accepted", "twin0", "twin1", "twin2"}, f.IDs(t, "members"))
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete member", 3))
@@ -164,7 +154,7 @@ func TestTokensTooLongForAQuery(t *testing.T) {
 func TestCheckpointTellsNoToken(t *testing.T) {
 	f := newInvites(t)
 	f.SetMany(t, declared.PageSize+100, func(i int) (string, fields) {
-		return fmt.Sprintf("members/m%04d", i), with(invite(fmt.Sprintf("secret-%04d", i), old), fields{"user_id": "u"})
+		return fmt.Sprintf("members/m%04d", i), with(invite(fmt.Sprintf("secret-%04d", i), old), "user_id", "u")
 	})
 	var looks atomic.Int64
 	f.Clock = func() time.Time {

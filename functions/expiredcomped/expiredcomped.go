@@ -32,10 +32,7 @@ func plan(ctx context.Context, p *cleanup.Planner) error {
 		OrderBy:    []string{expiryField},
 		Select:     []string{memberField, expiryField},
 	}
-	p.CountNotDue(ctx, cleanup.NotDue{
-		All: documents.Query{Collection: subscriptions}, Due: expired, Null: keptEndless,
-		Judge: func(row documents.Document) cleanup.Decision { return judge(row, p.Now) },
-	})
+	p.CountNotDue(ctx, cleanup.NotDue{All: documents.Query{Collection: subscriptions}, Due: expired, Null: keptEndless})
 	return p.EachPage(ctx, expired, documents.Cursor(p.Checkpoint), func(rows []documents.Document) error {
 		return p.ProposeItems(ctx, memberRule, membersOf(ctx, p, rows))
 	})

@@ -29,11 +29,7 @@ func circle(posted, created, warned any) map[string]any {
 	return data
 }
 
-// with returns data with one more field.
-func with(data map[string]any, field string, value any) map[string]any {
-	data[field] = value
-	return data
-}
+var with = enginetest.With
 
 func decide(data map[string]any, promise time.Time) cleanup.Decision {
 	circle := cleanup.Subject{Document: documents.Document{Path: "circles/c", Data: data}}

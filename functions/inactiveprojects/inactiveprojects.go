@@ -60,12 +60,7 @@ func plan(ctx context.Context, p *cleanup.Planner) error {
 		OrderBy:    []string{"last_activity_at"}, Select: projectFields, PageSize: batchSize,
 	}
 	if pass.fresh() {
-		p.CountNotDue(ctx, cleanup.NotDue{
-			All: documents.Query{Collection: projects}, Due: q,
-			Judge: func(d documents.Document) cleanup.Decision {
-				return judge(project{Subject: cleanup.Subject{Document: d, Found: true}, settings: s}, p.Run)
-			},
-		})
+		p.CountNotDue(ctx, cleanup.NotDue{All: documents.Query{Collection: projects}, Due: q})
 	}
 	if !pass.Seen.IsZero() {
 		if err := graceOver(ctx, p, s.warnedBy(pass.Seen), s.warnedBy(p.Now)); err != nil {

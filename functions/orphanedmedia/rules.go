@@ -17,9 +17,9 @@ import (
 // passes are what the job goes through. An object is deleted if its judge says so and the document that it returns as the
 // owner does not exist. An object whose owner's id is invalid is kept. ORPHANS names those that a deployment wants.
 var passes = []orphans.Pass{
-	orphans.Objects{Name: "posts", Folder: "posts/", Judge: judgePostMedia, Reason: aged},
-	orphans.Objects{Name: "circles", Folder: "circles/", Judge: judgeCircleImage, Reason: aged},
-	orphans.Objects{Name: "tasks", Folder: "task_attachments/", Judge: judgeTaskAttachment, Reason: aged},
+	orphans.Objects{Name: "posts", Folder: "posts/", Judge: judgePostMedia},
+	orphans.Objects{Name: "circles", Folder: "circles/", Judge: judgeCircleImage},
+	orphans.Objects{Name: "tasks", Folder: "task_attachments/", Judge: judgeTaskAttachment},
 	orphans.Documents{
 		Name: "postsOfCircles", Collection: "posts", Field: "circleId", Owners: "circles",
 		Judge: judgePost, Rule: postRule, KeptOdd: keptOddCircle,
@@ -52,7 +52,7 @@ func judgePostMedia(o objects.Object, now time.Time) orphans.Verdict {
 func judgeUpload(due cleanup.Decision, owner documents.Ref, o objects.Object, now time.Time) orphans.Verdict {
 	at := uploadTime(o)
 	if day := minAgeDays * retention.Day; at.After(now.Add(day)) && at.After(o.Created.Add(day)) {
-		return orphans.Verdict{Decision: cleanup.Invalid(keptFuture), Owner: owner, Uploaded: at}
+		return orphans.Verdict{Decision: cleanup.Invalid(keptFuture), Owner: owner}
 	}
 	return judgeAge(due, owner, at, now)
 }
@@ -102,19 +102,16 @@ func ownerless(o objects.Object) orphans.Verdict {
 
 // judgeAge decides about an object that is due without its owner if it is old enough. uploaded is zero if it is unknown.
 func judgeAge(due cleanup.Decision, owner documents.Ref, uploaded, now time.Time) orphans.Verdict {
-	v := orphans.Verdict{Decision: due, Owner: owner, Uploaded: uploaded}
+	v := orphans.Verdict{Decision: due, Owner: owner}
 	switch {
 	case uploaded.IsZero():
 		v.Decision = cleanup.Invalid(keptUndated)
 	case uploaded.After(retention.DaysBefore(now, minAgeDays)):
 		v.Decision = cleanup.Keep(keptYoung)
+	default:
+		v.Reason = strings.TrimPrefix(due.Reason+", uploaded "+retention.Stamp(uploaded)+", 24 h ago or more", ", ")
 	}
 	return v
-}
-
-// aged is the reason to delete an orphan.
-func aged(why string, uploaded time.Time) string {
-	return why + ", uploaded " + retention.Stamp(uploaded) + ", 24 h ago or more"
 }
 
 // Reasons to keep an object.

@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/functions/posts"
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -77,13 +74,6 @@ func want(t *testing.T, f *enginetest.Function, state map[string][]string) {
 	enginetest.Want(t, "left", state, got)
 }
 
-func counts(t *testing.T, rep *report.Report, status report.Status, want report.Counts) {
-	t.Helper()
-	if diff := cmp.Diff(want, rep.Actions["delete post"]); rep.Status != status || diff != "" {
-		t.Errorf("%s %v, want %s; counts (-want +got):\n%s", rep.Status, rep.Failures, status, diff)
-	}
-}
-
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, due, "p1", "bare")
@@ -114,7 +104,7 @@ func TestDelete(t *testing.T) {
 		f.PutOf(t, postID, name)
 	}
 	got := f.Run(t, "")
-	counts(t, got, report.Completed, report.Counts{Planned: 2, Done: 2})
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete post", 2))
 	others := []string{"c", "d", "e", "f", "g", "h", "none"}
 	want(t, f, map[string][]string{
 		"posts": {"p12"}, "comments": others, "reactions": others,
@@ -142,11 +132,11 @@ func TestAMistakenID(t *testing.T) {
 		f.Set(t, "posts/"+id, dueData())
 		f.Set(t, "comments/of-"+id, map[string]any{"postId": id})
 	}
-	counts(t, f.Run(t, ""), report.Completed, report.Counts{Planned: 2, Done: 2})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete post", 2))
 	want(t, f, map[string][]string{"comments": {"of-undefined"}})
 }
 
-// TestOfWhomAPostIs takes along what names no post only from the folder of the post's author.
+// TestOfWhomAPostIs takes along what names no post only from the folder of the post's author, which TestDelete proves of others' folders.
 func TestOfWhomAPostIs(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, due, "number", "text", "reference", "none", "odd", "elsewhere")
@@ -154,33 +144,18 @@ func TestOfWhomAPostIs(t *testing.T) {
 	if !f.EmbeddedStorage() { // for the Firebase Emulator Suite's Storage this would be posts/a.png
 		nobodys = "posts/ /a.png"
 	}
-	all := []string{"posts/7/a.png", "posts/hana/a.png", "posts/ken/a.png", nobodys, "posts/undefined/a.png", "posts/a.png"}
-	for i, author := range []any{int64(7), "hana", f.Firestore(t).Doc("users/ken"), nil, "undefined", f.Firestore(t).Doc("people/hana")} {
-		var urls []string
-		for n, name := range all {
-			f.PutOf(t, "", name)
-			if n != i { // what is in the author's folder only the author's post names below
-				urls = append(urls, gs(f, name))
-			}
-		}
-		data := dueData(urls...)
-		data["userId"] = author
-		f.Set(t, "posts/"+[]string{"number", "text", "reference", "none", "odd", "elsewhere"}[i], data)
-	}
-	got := f.Run(t, "")
-	counts(t, got, report.Completed, report.Counts{Planned: 6, Done: 6})
-	want(t, f, map[string][]string{"files": slices.Sorted(slices.Values(all))})
-
-	f = newFunction(t, due, "number", "text", "reference")
-	for _, name := range all {
+	var urls []string
+	for _, name := range []string{"posts/7/a.png", "posts/hana/a.png", "posts/ken/a.png", nobodys, "posts/undefined/a.png", "posts/a.png"} {
 		f.PutOf(t, "", name)
+		urls = append(urls, gs(f, name))
 	}
-	for id, author := range map[string]any{"number": int64(7), "text": "hana", "reference": f.Firestore(t).Doc("users/ken")} {
-		data := dueData(gs(f, all[0]), gs(f, all[1]), gs(f, all[2]), gs(f, all[3]))
-		data["userId"] = author
-		f.Set(t, "posts/"+id, data)
+	for id, author := range map[string]any{
+		"number": int64(7), "text": "hana", "reference": f.Firestore(t).Doc("users/ken"), "none": nil, "odd": "undefined",
+		"elsewhere": f.Firestore(t).Doc("people/hana"),
+	} {
+		f.Set(t, "posts/"+id, enginetest.With(dueData(urls...), "userId", author))
 	}
-	counts(t, f.Run(t, ""), report.Completed, report.Counts{Planned: 3, Done: 3})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete post", 6))
 	want(t, f, map[string][]string{"files": {nobodys, "posts/a.png", "posts/undefined/a.png"}})
 }
 
@@ -204,7 +179,7 @@ func TestManyFilesOfAPost(t *testing.T) {
 		return enginetest.StorageRefuses(r, http.StatusForbidden), nil
 	})
 	first := f.Run(t, "")
-	counts(t, first, report.Failed, report.Counts{Planned: 1, Failed: 1})
+	enginetest.WantReport(t, first, report.Failed, map[string]report.Counts{"delete post": {Planned: 1, Failed: 1}})
 	for id, entry := range f.Documents(t, "cleanupJobs/testJob/cleanupTodo") {
 		if size := docsize.Of("cleanupJobs/testJob/cleanupTodo/"+id, entry); size < 140<<10 || size >= docsize.Max/2 {
 			t.Errorf("what is remembered of 200 files takes %d bytes", size)

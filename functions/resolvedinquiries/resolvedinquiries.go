@@ -40,9 +40,6 @@ func plan(ctx context.Context, p *cleanup.Planner) error {
 		Select:   []string{"status", "resolvedAt", "userId", notifiedAt},
 		PageSize: pageSize,
 	}
-	p.CountNotDue(ctx, cleanup.NotDue{
-		All: documents.Query{Collection: inquiries}, Due: due,
-		Judge: func(d documents.Document) cleanup.Decision { return judge(d, p.Now, p.Promise) },
-	})
+	p.CountNotDue(ctx, cleanup.NotDue{All: documents.Query{Collection: inquiries}, Due: due})
 	return p.Sweep(ctx, due, documents.Cursor(p.Checkpoint), archiveRule, warnings)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,23 +52,6 @@ func message(n int) map[string]any {
 	}
 }
 
-func ids(documents map[string]map[string]any) []string { return slices.Sorted(maps.Keys(documents)) }
-
-// wantIDs compares the ids of a collection's documents.
-func wantIDs(t *testing.T, f *enginetest.Function, collection string, want ...string) {
-	t.Helper()
-	slices.Sort(want)
-	if got := ids(f.Documents(t, collection)); !slices.Equal(got, want) {
-		t.Errorf("%s holds %v, want %v", collection, got, want)
-	}
-}
-
-// wantNothingBegun makes sure that no run left a record.
-func wantNothingBegun(t *testing.T, f *enginetest.Function) {
-	t.Helper()
-	wantIDs(t, f, "cleanupJobs/cleanupResolvedInquiries/cleanupTodo")
-}
-
 // notification returns the only notification of user u1, and its id.
 func notification(t *testing.T, f *enginetest.Function) (id string, data map[string]any) {
 	t.Helper()
@@ -105,7 +87,7 @@ func TestUserIsToldOnceOfEachResolution(t *testing.T) {
 	enginetest.Want(t, "a notification that was read", want, got)
 	f.Delete(t, "users/u1/notifications/"+id)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
-	wantIDs(t, f, "users/u1/notifications")
+	enginetest.Want(t, "users/u1/notifications", 0, len(f.IDs(t, "users/u1/notifications")))
 
 	// An application that does not know the mark resolves it again.
 	f.Set(t, "users/u1/notifications/"+id, want)
@@ -124,7 +106,7 @@ func TestUserIsToldOnceOfEachResolution(t *testing.T) {
 		enginetest.WantReport(t, f.Run(t, ""), report.Completed, step.actions)
 	}
 	if all := f.Documents(t, "users/u1/notifications"); len(all) != 2 || all[id] == nil {
-		t.Errorf("notifications %v, want a second one", ids(all))
+		t.Errorf("notifications %v, want a second one", all)
 	}
 	enginetest.Want(t, "the archive's mark", any(anew.Add(6*day)), f.Documents(t, "archivedInquiries")["i1"][notifiedAt])
 }
@@ -167,7 +149,7 @@ func TestUserWithoutDocument(t *testing.T) {
 	f := newFunction(t)
 	f.Set(t, "inquiries/i1", inquiry(6*day))
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
-	wantIDs(t, f, "users/u1/notifications")
+	enginetest.Want(t, "users/u1/notifications", 0, len(f.IDs(t, "users/u1/notifications")))
 	enginetest.Want(t, "mark", any(now), f.Documents(t, "inquiries")["i1"][notifiedAt])
 	if !strings.Contains(fmt.Sprint(f.Warnings(t)["inquiries/i1"]), "inquiries/i1: nobody was notified") {
 		t.Error("the log says nothing")
@@ -238,8 +220,8 @@ func TestEveryValueSurvives(t *testing.T) {
 	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["i1"], sameValues); diff != "" {
 		t.Errorf("archive (-want +got):\n%s", diff)
 	}
-	wantIDs(t, f, "inquiries")
-	wantIDs(t, f, "inquiries/i1/messages")
+	enginetest.Want(t, "inquiries", 0, len(f.IDs(t, "inquiries")))
+	enginetest.Want(t, "inquiries/i1/messages", 0, len(f.IDs(t, "inquiries/i1/messages")))
 }
 
 // TestManyMessages has more messages than the first request asks for. Each costs little more than a read and a delete, and
@@ -258,8 +240,8 @@ func TestManyMessages(t *testing.T) {
 	golden := enginetest.NewGolden(t, "messages")
 	enginetest.WantReport(t, golden.Run(t, "an inquiry of 60 messages", f, "", ""), report.Completed, archivedOnce)
 	enginetest.Want(t, "messages", any(want), f.Documents(t, "archivedInquiries")["i1"]["messages"])
-	wantIDs(t, f, "inquiries", "i12")
-	wantIDs(t, f, "inquiries/i12/messages", "m1")
+	enginetest.Want(t, "inquiries", []string{"i12"}, f.IDs(t, "inquiries"))
+	enginetest.Want(t, "inquiries/i12/messages", []string{"m1"}, f.IDs(t, "inquiries/i12/messages"))
 }
 
 func TestArchiveOf(t *testing.T) {
@@ -286,50 +268,6 @@ func TestArchiveOf(t *testing.T) {
 func withImage(m map[string]any, url any) map[string]any {
 	m["imageUrl"] = url
 	return m
-}
-
-// TestImages: tests of shared/objects prove which URLs name an object, and which folders hold one.
-func TestImages(t *testing.T) {
-	f := newFunction(t)
-	gs := "gs://" + f.Bucket + "/"
-	deleted := []string{"inquiries/i1/a b.png", "inquiries/twice.png", "inquiries/写真 #1.png"}
-	kept := []string{"avatars/hana.png", "b.png", "inquiries", "inquiries/i1/a", "inquiries/i12/a.png", "inquiriesx/a.png", "posts/p.png"}
-	for _, name := range append(deleted, kept...) {
-		f.Put(t, name, nil, nil)
-	}
-	emulator := f.Env["FIREBASE_STORAGE_EMULATOR_HOST"]
-	urls := []any{
-		"https://firebasestorage.googleapis.com/v0/b/" + f.Bucket + "/o/inquiries%2Fi1%2Fa%20b.png?alt=media&token=x",
-		"https://storage.googleapis.com/" + f.Bucket + "/inquiries/twice.png", gs + "inquiries/twice.png",
-		"http://" + emulator + "/v0/b/" + f.Bucket + "/o/inquiries%2F%E5%86%99%E7%9C%9F%20%231.png?alt=media",
-		gs + "inquiries/gone.png", "", nil,
-		gs + "posts/p.png", gs + "inquiriesx/a.png", gs + "inquiries", gs + "inquiries/",
-		"gs://another/b.png", "https://another.storage.googleapis.com/b.png",
-		gs + "inquiries/../avatars/hana.png", "https://example.com/b.png", gs + "inquiries/" + strings.Repeat("x", 100_000),
-		5, []any{gs + "b.png"}, map[string]any{"url": gs + "b.png"}, math.NaN(),
-	}
-	f.Set(t, "inquiries/i1", inquiry(8*day))
-	for i, url := range urls {
-		f.Set(t, fmt.Sprintf("inquiries/i1/messages/m%02d", i), withImage(message(i), url))
-	}
-	f.Set(t, "inquiries/i12", inquiry(day))
-	f.Set(t, "inquiries/i12/messages/m1", withImage(message(1), gs+"inquiries/i12/a.png"))
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, archivedOnce)
-	enginetest.Want(t, "kept", map[string]int{
-		keptElsewhere: 4, "imageUrl holds a URL of another bucket": 2, "imageUrl holds a URL that names no object of Cloud Storage": 3,
-		"imageUrl holds no string": 4, "not due": 1,
-	}, got.Kept)
-	enginetest.Want(t, "objects", kept, f.Objects(t))
-	enginetest.Want(t, "messages in the archive", len(urls), len(f.Documents(t, "archivedInquiries")["i1"]["messages"].([]any)))
-	var named []any
-	for _, line := range f.Warnings(t)["inquiries/i1"] {
-		named = append(named, line["document"])
-	}
-	if len(named) != 13 || slices.Contains(named, nil) {
-		t.Errorf("messages named whose images are kept: %v", named)
-	}
-	wantNothingBegun(t, f)
 }
 
 // TestImagesInOtherFolders has a setting with the folders of the application.
@@ -407,6 +345,6 @@ func TestArchiveThatDoesNotFit(t *testing.T) {
 	}
 	enginetest.Want(t, "messages of many", 61, len(f.Documents(t, "inquiries/many/messages")))
 	enginetest.Want(t, "objects", []string{"inquiries/large.png"}, f.Objects(t))
-	wantIDs(t, f, "archivedInquiries", "fits")
-	wantNothingBegun(t, f)
+	enginetest.Want(t, "archivedInquiries", []string{"fits"}, f.IDs(t, "archivedInquiries"))
+	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/cleanupResolvedInquiries/cleanupTodo")))
 }

@@ -137,8 +137,11 @@ func (a *app) checkLock() error {
 	if err != nil || old == nil || bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), lock) {
 		return err
 	}
-	return wrongUse("%s does not fit %s and this version of Firesweep (%s): write it anew with %s",
-		name, a.rules, version.Lock, a.cmd("check", "--write"))
+	why := "the rules were changed since"
+	if !bytes.Contains(old, []byte(version.Lock)) {
+		why = "it is not of this version of Firesweep, " + version.Lock
+	}
+	return wrongUse("%s does not fit %s: %s: write it anew with %s", name, a.rules, why, a.cmd("check", "--write"))
 }
 
 // checked returns what is known of a job without running it.
@@ -261,7 +264,7 @@ func readsOf(r rule.Rule) string {
 	case r.ByReference():
 		var all []string
 		for _, g := range r.Gone {
-			if of := "every document of " + g.Place().Collection; !slices.Contains(all, of) {
+			if of := "every document of " + g.Place("").String(); !slices.Contains(all, of) {
 				all = append(all, of)
 			}
 		}
@@ -277,7 +280,7 @@ func readsOf(r rule.Rule) string {
 		reads = "each document that is old enough" + noIndex
 	}
 	for _, in := range cascade.ReadWhole(r) {
-		reads = strings.TrimPrefix(reads+"; every document of "+in.Collection+", once in a run that deletes: another may refer "+
+		reads = strings.TrimPrefix(reads+"; every document of "+in.String()+", once in a run that deletes: another may refer "+
 			"to the same", "; ")
 	}
 	if r.Warn != nil {

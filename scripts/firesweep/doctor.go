@@ -321,7 +321,7 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(record.Err, record.HeldTooLong(p.configs[job.Name], job.Name, p.clock())); err != nil {
+	if err := errors.Join(record.Err, record.TooLong(p.configs[job.Name], job.Name, p.clock())); err != nil {
 		p.add(job.Name, levelProblem, "Run the request in the message: nothing will change by itself.", "No run can begin: %s", err)
 		return nil
 	}

@@ -161,18 +161,6 @@ func (o *operator) examined(t *testing.T, jobs ...string) []finding {
 	return p.found
 }
 
-// TestDoctorOfAHealthyProject asks of each index, and finds nothing.
-func TestDoctorOfAHealthyProject(t *testing.T) {
-	t.Parallel()
-	o, g := onGoogle(t)
-	g.healthy()
-	want(t, "findings", []finding{}, o.examined(t))
-	asked := strings.Join(g.calls, "\n")
-	for at := range g.indexes(scheduled()) {
-		wantParts(t, asked, "GET "+strings.TrimPrefix(at, "/v1/"))
-	}
-}
-
 func TestDoctorFinds(t *testing.T) {
 	t.Parallel()
 	index := func(state, order string) string {

@@ -15,6 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -71,9 +72,10 @@ func (a *app) holdCommand() *cobra.Command {
 make all jobs keep something. Alone, it lists what is held and kept.
 --all and --keep are for every job of the database, also for those to come.
 
-PATH is a document, with all below it, a file, a folder or a collection with a
-slash at its end, or an account. Cloud Tasks keeps the tasks of held workers.
-Your credentials need roles/datastore.user, for the list roles/datastore.viewer.`,
+PATH is a document, with all below it, or a collection (drafts/), a file or a
+folder (gs://BUCKET/NAME, gs://BUCKET/FOLDER/), or an account ('account UID').
+Cloud Tasks keeps the tasks of held workers. Your credentials need
+roles/datastore.user, for the list roles/datastore.viewer.`,
 		Example: `  firesweep hold --all --because "restoring the database"
   firesweep hold cleanupReports --stop
   firesweep hold --keep users/abc --keep 'account abc' --because "legal hold"`,
@@ -165,28 +167,46 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 	return a.change(c, f.yes, names, h, question, held, steps...)
 }
 
-// mustBeThere refuses a path where no database has a document, and none below it. Of files, folders and accounts, nothing is
-// looked up.
+// mustBeThere refuses a path that keeps nothing: where no database has a document, or one below it, and of objects in a bucket
+// that no job uses. Objects and accounts are not looked up.
 func (a *app) mustBeThere(ctx context.Context, path string) error {
-	ref, noDocument := documents.RefOf(path)
-	there := noDocument != nil // it is a file, a folder or an account
+	if name, isObject := strings.CutPrefix(path, report.ObjectPrefix); isObject {
+		var used []string
+		for _, e := range a.All {
+			used = append(used, config.For(e.Name, a.getenv)("STORAGE_BUCKET"))
+		}
+		bucket, _, _ := strings.Cut(name, "/")
+		if used = slices.Compact(slices.Sorted(slices.Values(used))); used[0] != "" && !slices.Contains(used, bucket) {
+			return wrongUse("--keep: no job uses the bucket %s: they use %s", bucket, strings.Join(used, ", "))
+		}
+		return nil
+	}
+	there := strings.HasPrefix(path, report.AccountPrefix)
+	above, isAbove := strings.CutSuffix(path, "/")
+	ref, noDocument := documents.RefOf(above)
 	err := a.eachDatabase(func(on manifest.Entry) error {
 		if there {
 			return nil
 		}
 		p, err := a.reading(ctx, on)
-		if err == nil {
+		if err == nil && !isAbove {
 			_, there, err = p.DB.Get(ctx, path)
 		}
-		if err == nil && !there {
+		switch {
+		case err != nil || there:
+		case noDocument == nil:
 			var below []string
 			below, err = p.DB.Collections(ctx, ref)
 			there = len(below) > 0
+		default:
+			var some []documents.Ref
+			some, err = p.DB.Listed(ctx, above, 1)
+			there = len(some) > 0
 		}
 		return err
 	})
 	if err == nil && !there {
-		err = wrongUse("--keep: there is no document %s: a file is gs://%s/%s, a folder or a collection ends with a slash",
+		err = wrongUse("--keep: there is no document %s and none below it: a file or a folder is gs://%s/%s",
 			path, cmp.Or(a.getenv("STORAGE_BUCKET"), "BUCKET"), path)
 	}
 	return err
@@ -200,16 +220,16 @@ func (a *app) resumeCommand() *cobra.Command {
 		Long: `Let held jobs run again, in every database, or with --keep let jobs judge again
 what they keep; correct the rule or the data first.
 
-JOB and PATH are as 'firesweep hold' lists them: all-jobs takes back hold --all,
-new-jobs that an undo holds jobs which it did not know; a run's whole id is
-all that undoing a part of it has jobs keep.
+JOB and PATH are as 'firesweep hold' lists them. resume all-jobs ends what hold
+--all began, resume new-jobs what an undo began for jobs that are new. resume
+--keep RUN, with the whole id, takes off the list what an undo of RUN put there.
 
 Your credentials need roles/datastore.user.`,
 		Example: `  firesweep resume cleanupReports
   firesweep resume --all
   firesweep resume --keep users/abc --keep 'account abc'`,
 	}
-	c.Flags().BoolVar(&f.all, "all", false, "all jobs that are held, by whomever")
+	c.Flags().BoolVar(&f.all, "all", false, "every job that is held, also by hold --all or an undo")
 	c.Flags().StringArrayVar(&f.keep, "keep", nil, "judge again what is at this `PATH`; may be repeated")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	c.RunE = func(c *cobra.Command, names []string) error {

@@ -187,10 +187,10 @@ func TestListOfMuchThatIsKept(t *testing.T) {
 	o := newOperator(t)
 	args := []string{"hold", "--yes", "--because", "an appeal"}
 	for n := range listed + 2 {
-		args = append(args, "--keep", fmt.Sprintf("reports/r%02d/", n))
+		args = append(args, "--keep", fmt.Sprintf("account u%02d", n))
 	}
 	o.well(t, args...)
 	out := o.well(t, "hold")
-	want(t, "listed", listed, strings.Count(out, "  reports/r"))
+	want(t, "listed", listed, strings.Count(out, "  account u"))
 	wantParts(t, out, "and 2 items more: use --json")
 }

@@ -95,7 +95,7 @@ func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings
 	if err != nil {
 		return nil, err
 	}
-	l := look.Project{DB: p.DB.Reader, Firestore: p.Firestore, Reads: look.Reads, Now: a.clock(), Rules: a.List}
+	l := look.Project{DB: p.DB.Reader, Reads: look.Reads, Now: a.clock(), Rules: a.List}
 	on := cfg.Emulators
 	var noBucket error
 	if on.Firestore == "" || on.Storage != "" {
@@ -128,7 +128,7 @@ func (p *printer) findings(found *look.Findings) {
 		looked = "Looked at a part of: " + strings.Join(found.Looked, ", ") + "."
 	}
 	p.Line("")
-	p.Say("", 0, 0, "%s Read: %s. Nothing was written to the project.", looked, plural(found.Reads, "document"))
+	p.Say("", 0, 0, "%s That cost %s. Nothing was written to the project.", looked, plural(found.Reads, "read"))
 	for _, text := range found.Unseen {
 		p.Say(yellow, 0, 2, "not looked at: %s", text)
 	}

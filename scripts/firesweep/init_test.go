@@ -284,8 +284,8 @@ func TestInitShows(t *testing.T) {
 	want(t, "questions", "Go on? (y/N) Write them into "+file+"? (y/N) ", errs)
 	wantParts(t, oneLine(out), "This looks at the project "+o.ID+" on emulators, database (default), and writes nothing to it. It reads at most 5000 documents, "+
 		"lists files in at most 22 requests, and looks up accounts, which is free.",
-		"Looked at a part of: drivers, notes, posts, posts/{post}/likes, photos/. Read: ",
-		"documents. Nothing was written to the project. 1. cleanupOrphanedPhotos Deletes objects photos/{driver}/** ",
+		"Looked at a part of: drivers, notes, posts, posts/{post}/likes, photos/. That cost ",
+		"reads. Nothing was written to the project. 1. cleanupOrphanedPhotos Deletes objects photos/{driver}/** ",
 		"and 1 of 7 of these do not exist there. Due now: 1 of 12 that were looked at. 2. cleanupDeletedPosts",
 		"Because your application marked them as deleted. Due now: 13 of 30 that were looked at. 3. cleanupDeletedNotes",
 		file+" was written. Nothing is deleted yet. What the rules would delete, one by one, and why: firesweep plan --rules "+file)

@@ -141,7 +141,7 @@ func (a *app) reading(ctx context.Context, job manifest.Entry) (p restore.Projec
 		}
 		a.readers[cfg.Database] = c
 	}
-	return restore.Project{Config: cfg, DB: c.Writer(nil), Firestore: c.Firestore(), Clock: a.clock, Jobs: a.Jobs}, nil
+	return restore.Project{Config: cfg, DB: c.Writer(nil), Clock: a.clock, Jobs: a.Jobs}, nil
 }
 
 func (a *app) closeReaders() {

@@ -48,8 +48,7 @@ func TestJSON(t *testing.T) {
 		{undo.Thing{}, "account action fields fields.after fields.before fields.changed fields.name reason sent target what"},
 		{ran{}, "error job report"},
 		{holding{}, `
-			applied jobs jobs.database jobs.error jobs.job jobs.stops keep keep.at keep.by keep.database
-			keep.path keep.runId keep.why`},
+			applied jobs jobs.database jobs.error jobs.job jobs.stops keep keep.database keep.path`},
 		{taken{}, "applied held keep outcomes outcomes.note outcomes.step outcomes.target outcomes.why run warnings"},
 		{foundThing{}, "reason run target undone undone.at undone.by undone.partial undone.things what"},
 		{finding{}, "about do level text"},

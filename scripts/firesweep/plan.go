@@ -59,7 +59,7 @@ func (a *app) planCommand() *cobra.Command {
 		Use:   "plan [JOB...]",
 		Short: "Show what jobs would delete now, and why; writes nothing",
 		Long: `Show what your rules, or the jobs that you name, would delete now, and why;
-nothing is written, because the connections refuse it.
+nothing is written: the connections allow no writes.
 
 Your credentials need roles/datastore.viewer, for files
 roles/storage.objectViewer, and for accounts roles/firebaseauth.viewer. Reads
@@ -178,7 +178,10 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.Options
 		p.Held = r.Held
 	}
 	p.Doubts = a.doubts(ctx, job, p.Report)
-	p.Warnings = log.said
+	if cfg, err := a.settings(job, config.Firestore); err == nil && cfg.UndoDays == 0 {
+		p.Warnings = []string{"UNDO_DAYS is 0: what a run deletes cannot be brought back"}
+	}
+	p.Warnings = append(p.Warnings, log.said...)
 	return p
 }
 

@@ -179,7 +179,8 @@ func (p *printer) actions(r *report.Report) {
 	switch left := r.Left(); {
 	case left == 0:
 	case r.Status == report.Aborted && slices.ContainsFunc(r.Failures, isNeverFound):
-		p.Say(yellow, 2, 2, "%d were not done this time. The next run does them: correct the rule before, or firesweep hold %s", left, r.Job)
+		p.Say(yellow, 2, 2, "%d were not done this time. The next run does them: correct the rule before, or firesweep hold %s",
+			left, r.Job)
 	case r.Status == report.Aborted:
 		p.Say("", 2, 2, "%d were not done because of a safety limit, and nothing does them before somebody acts", left)
 	default:

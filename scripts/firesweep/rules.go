@@ -195,9 +195,13 @@ func (a *app) chooseProject(flag string) error {
 		said = cmp.Or(said, a.getenv(name))
 	}
 	ruled, why, err := rc.project()
+	alias := rc.Projects[flag]
 	switch {
+	// Where nobody looks, another project must not be taken for the one that is asked for.
+	case alias != "" && alias != flag && strings.Contains(flag, "-") && a.getenv("CI") != "":
+		return wrongUse("--project %s may be a project's id, and %s takes it for an alias of %s: give the id that you mean", flag, rc.name, alias)
 	case flag != "":
-		a.setenv("GOOGLE_CLOUD_PROJECT", cmp.Or(rc.Projects[flag], flag))
+		a.setenv("GOOGLE_CLOUD_PROJECT", cmp.Or(alias, flag))
 	case said != "" && ruled != "" && said != ruled && a.getenv("FIRESTORE_EMULATOR_HOST") == "":
 		return wrongUse("the environment says %s, and %s: say which one: --project %s", said, why, ruled)
 	case said != "":

@@ -156,8 +156,10 @@ func TestProject(t *testing.T) {
 			want(t, "standard error", "", errs)
 		})
 	}
-	o.inApp(t, rc(`{"projects":{"default":"ID"}}`))
+	o.inApp(t, rc(`{"projects":{"default":"ID","my-app":"ID"}}`))
 	o.dir = filepath.Join(o.dir, "app")
+	o.env = map[string]string{"CI": "true"}
+	o.refuses(t, exitWrongUse, "--project my-app may be a project's id, and .firebaserc takes it for an alias of "+o.ID, "plan", "--project", "my-app")
 	o.env = map[string]string{google: "another"}
 	o.refuses(t, exitWrongUse, "the environment says another, and .firebaserc says "+o.ID+" (default): say which one: --project "+o.ID, "plan")
 }

@@ -37,8 +37,8 @@ nothing is left.
 
 Your credentials need roles/datastore.user, for files roles/storage.objectUser
 on the bucket, and for accounts firebaseauth.users.get,
-firebaseauth.users.delete and firebaseauth.configs.get. Google starts a deployed
-job: gcloud scheduler jobs run JOB --project=PROJECT --location=REGION`,
+firebaseauth.users.delete and firebaseauth.configs.get. To start a deployed job:
+gcloud scheduler jobs run JOB --project=PROJECT --location=REGION`,
 		Example: `  firesweep run
   firesweep run --yes --confirm my-project cleanupDrafts    # in a script
   firesweep run --yes --plan plan.json`,
@@ -59,6 +59,7 @@ type ran struct {
 	Error  string         `json:"error,omitempty"` // why there is no report, or why something is left
 	more   bool           // the next run begins at once
 	limit  int            // how many items the rule lets a run do; 0: all
+	back   string         // what to say before the command that takes it back; empty: nothing does
 	log    warnings       // of what stayed, such as a file of another bucket
 }
 
@@ -197,11 +198,18 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch 
 	if job.Rule != nil {
 		r.limit = job.Limit
 	}
+	switch cfg, wrong := a.settings(job, config.Firestore); {
+	case wrong != nil || cfg.UndoDays == 0:
+	case job.Roles[config.Storage] != nil:
+		r.back = "Take it back, its files if the bucket keeps what is deleted (firesweep doctor):"
+	default:
+		r.back = "Take it back:"
+	}
 	if err == nil {
 		o := engine.Options{Force: f.force, Approved: f.approved[job.Name], By: byHand + who(), Watch: watch}
 		err = function.Run(ctx, o, func(rep *report.Report, more bool) {
 			if r.Report = rep; more {
-				tell(ran{Job: job.Name, Report: rep, more: true})
+				tell(ran{Job: job.Name, Report: rep, more: true, back: r.back})
 			}
 		})
 	}
@@ -260,8 +268,8 @@ func (p *printer) ran(plan planned, r ran) {
 	if r.Error != "" {
 		p.Say(red, 2, 2, "%s", r.Error)
 	}
-	if t.Done+t.Begun > 0 {
-		p.Say("", 2, 2, "Take it back:")
+	if t.Done+t.Begun > 0 && r.back != "" {
+		p.Say("", 2, 2, "%s", r.back)
 		p.Type("undo", shortID(rep.RunID))
 	}
 }

@@ -276,4 +276,11 @@ func TestRunSaysWhatStayed(t *testing.T) {
 		t.Errorf("of posts/a nothing stayed: %s", out)
 	}
 	want(t, "left", 0, len(o.Documents(t, "posts"))+len(o.Objects(t)))
+	wantParts(t, out, "Take it back, its files if the bucket keeps what is deleted")
+	o.env["UNDO_DAYS"] = "0"
+	o.Put(t, "pics/c.png", nil, nil)
+	o.Set(t, "posts/c", map[string]any{"at": o.now.AddDate(0, 0, -9), "pic": "pics/c.png"})
+	out = oneLine(o.well(t, "run", "--yes"))
+	wantParts(t, out, "UNDO_DAYS is 0: what a run deletes cannot be brought back")
+	wantNone(t, out, "Take it back")
 }

@@ -136,6 +136,9 @@ func didSomething(r *report.Report) bool {
 	return r.Status != report.Skipped && (r.Status != report.Aborted || r.Done() > 0)
 }
 
+// ruleOfThen is what to do about a run that is there, and that none of the rules made as they are now.
+const ruleOfThen = "if its rule was renamed or taken out since, give the file of then: --rules OLD.json"
+
 // seen is a run that was looked for.
 type seen struct {
 	runID  string
@@ -152,7 +155,7 @@ func (a *app) sought(ctx context.Context, name string) (seen, error) {
 	if runIDPattern.MatchString(name) {
 		job, known := a.entryOfRun(name)
 		if !known {
-			return seen{}, wrongUse("%s is not a run of a job: see %s", name, a.cmd("runs"))
+			return seen{}, wrongUse("%s is not a run of a job: see %s; %s", name, a.cmd("runs"), ruleOfThen)
 		}
 		return a.reportOf(ctx, job, name)
 	}
@@ -194,7 +197,8 @@ func (a *app) soughtShort(ctx context.Context, short string) (found seen, err er
 		return false, nil
 	})
 	if err == nil && found.runID == "" {
-		err = fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days; see %s", short, a.cmd("runs"))
+		err = fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days; see %s; %s",
+			short, a.cmd("runs"), ruleOfThen)
 	}
 	return found, err
 }

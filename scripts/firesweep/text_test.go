@@ -15,23 +15,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// TestStatusWords: what is special about a run is said.
-func TestStatusWords(t *testing.T) {
-	t.Parallel()
-	for words, r := range map[string]report.Report{
-		"completed":                          {Status: report.Completed, PartialRuns: 1},
-		"partial (2 in a row), stopped":      {Status: report.Partial, PartialRuns: 2, Stopped: true},
-		"nothing is due":                     {Status: report.Completed, DryRun: true},
-		"3 due":                              {Status: report.Completed, DryRun: true, Actions: map[string]report.Counts{"a": {Planned: 3}}},
-		"0 due, but a safety limit stops it": {Status: report.Aborted, DryRun: true},
-		"failed, undone":                     {Status: report.Failed, Undone: &report.Undone{}},
-		"killed, partly undone":              {Status: report.Killed, Undone: &report.Undone{Partial: true}},
-		"completed, forced":                  {Status: report.Completed, Force: true},
-	} {
-		want(t, "status", words, statusWords(&r))
-	}
-}
-
 // full is a disk without room.
 type full struct{}
 
@@ -63,6 +46,10 @@ func TestActions(t *testing.T) {
 	want(t, "the actions", "  delete draft: 0 of 3 done; 3 begun: the next run does the rest\n"+
 		"  delete post: 2 of 4 done; 1 changed meanwhile, so it was kept; 1 failed\n"+
 		"  3 were left to the next run, or turned out to be kept\n", out.String())
+	first := &report.Report{Job: "cleanupDrafts", Status: report.Aborted, Actions: map[string]report.Counts{"delete draft": {Planned: 3}}}
+	first.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Why: "raws holds no file"}})
+	p.actions(first)
+	wantParts(t, out.String(), "3 were not done this time. The next run does them: correct the rule before, or firesweep hold cleanupDrafts")
 	p.ran(planned{}, ran{Report: &report.Report{Status: report.Partial}, more: true})
 	wantParts(t, out.String(), "It ran out of time. The next run begins now,")
 }
@@ -140,15 +127,5 @@ func TestPlanIsShort(t *testing.T) {
 		p := printer{to: &out, width: 80}
 		p.plan(r, all)
 		want(t, "the plan", wanted+"\n  warn: 1\n    posts/b\n      old\n", out.String())
-	}
-}
-
-func TestQuoted(t *testing.T) {
-	t.Parallel()
-	for text, word := range map[string]string{
-		"posts/p-1": "posts/p-1", "": "''", "a b": "'a b'", "a,b": "a,b", "$(x)": "'$(x)'", "x'; y; '": `'x'\''; y; '\'''`, `a\b`: `'a\b'`,
-		"*": "'*'", "~": "'~'", "ä": "'ä'",
-	} {
-		want(t, text, word, quoted(text))
 	}
 }

@@ -104,7 +104,7 @@ func (t taken) back() int { return t.steps(undo.Recreate, undo.Revert, undo.Repl
 func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	job, known := a.entryOfRun(runID)
 	if !known {
-		return wrongUse("no job or worker is called %q", strings.Split(runID, "-")[0])
+		return wrongUse("no job or worker is called %q: %s", strings.Split(runID, "-")[0], ruleOfThen)
 	}
 	p := a.aside(f.yes)
 	var t taken
@@ -232,9 +232,10 @@ func (p *printer) heldBy(t taken) {
 		could := slices.DeleteFunc(slices.Clone(t.Held), func(job string) bool {
 			return job == jobstate.NewJobs || slices.Contains(t.unknown, job)
 		})
-		p.Say("", 2, 2, "Held, because they could delete it again: %s%s, and every job that is new (%s). Correct the rule or the data, then:",
-			strings.Join(could, ", "), prefixed("; because they are not in your file of rules, and nobody knows what they delete: ",
-				strings.Join(t.unknown, ", ")), jobstate.NewJobs)
+		unknown := prefixed("; because they are not in your file of rules, and nobody knows what they delete: ",
+			strings.Join(t.unknown, ", "))
+		p.Say("", 2, 2, "Held, because they could delete it again: %s%s, and every job that is new (%s). "+
+			"Correct the rule or the data, then:", strings.Join(could, ", "), unknown, jobstate.NewJobs)
 		p.Type("resume", t.Held...)
 	}
 	if t.Keep > 0 {

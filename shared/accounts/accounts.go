@@ -14,13 +14,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/googleapi"
-
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Limits of the API: users a call, characters of a uid, and calls a second that delete, which are a project's: whoever else
@@ -76,7 +72,7 @@ func (w Writer) Delete(ctx context.Context, uids []string) []error {
 	results := make([]error, len(uids))
 	for i, uid := range uids {
 		if failed[uid] != nil {
-			results[i] = harmless.Errorf("delete account %s: %w", uid, failed[uid])
+			results[i] = fmt.Errorf("delete account %s: %w", uid, failed[uid])
 		}
 	}
 	return results
@@ -84,13 +80,12 @@ func (w Writer) Delete(ctx context.Context, uids []string) []error {
 
 // deleteChunk deletes at most [maxUsers] accounts, again as long as what stands in the way is likely to pass.
 func (w Writer) deleteChunk(ctx context.Context, chunk []string, failed map[string]error) {
-	backoff := gax.Backoff{Initial: time.Second, Max: 16 * time.Second, Multiplier: 2}
-	for attempt := 1; ; attempt++ {
-		chunk = w.call(ctx, chunk, failed)
-		if len(chunk) == 0 || attempt == maxAttempts || w.c.sleep(ctx, backoff.Pause()) != nil {
-			return
+	_, _ = again(ctx, w.c, func(...googleapi.CallOption) (_ any, err error) { // what became of each is in failed
+		if chunk = w.call(ctx, chunk, failed); len(chunk) > 0 {
+			err = failed[chunk[0]]
 		}
-	}
+		return nil, err
+	})
 }
 
 // call makes one call and returns those of the accounts for which to make another. One that is not made leaves the errors of the
@@ -164,7 +159,7 @@ type refusal struct {
 }
 
 // Error returns what the API said.
-func (r refusal) Error() string { return harmless.Text(r.message) }
+func (r refusal) Error() string { return r.message }
 
 // Unwrap returns the client's error.
 func (r refusal) Unwrap() error { return r.error }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -83,8 +84,8 @@ func (f *fake) open(t *testing.T) *Client {
 			return
 		}
 		errs := []map[string]any{}
-		for index, text := range refused {
-			errs = append(errs, map[string]any{"index": index, "message": text})
+		for _, index := range slices.Sorted(maps.Keys(refused)) {
+			errs = append(errs, map[string]any{"index": index, "message": refused[index]})
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"errors": errs, "error": errs}) // of a deletion, and of an import
 	}, &f.pauses)

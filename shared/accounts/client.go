@@ -91,7 +91,8 @@ func Open(ctx context.Context, project string, forOperator bool, around Around) 
 
 // open opens the clients. On an emulator, Firebase's SDK takes nothing but the variable.
 func (c *Client) open(ctx context.Context, base http.RoundTripper, at ...option.ClientOption) error {
-	app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: c.project}, option.WithHTTPClient(&http.Client{Transport: once{base}}))
+	sent := option.WithHTTPClient(&http.Client{Transport: once{base}})
+	app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: c.project}, sent)
 	if err != nil {
 		return err
 	}
@@ -140,8 +141,10 @@ func call[T any](ctx context.Context, c *Client, method string, uids []string, s
 }
 
 // read is [call] for a call of Google's client that may be repeated.
-func read[T any](ctx context.Context, c *Client, method string, uids []string, do func(...googleapi.CallOption) (T, error)) (T, error) {
-	return call(ctx, c, method, uids, func() (T, error) { return again(ctx, gax.Sleep, do) })
+func read[T any](
+	ctx context.Context, c *Client, method string, uids []string, do func(...googleapi.CallOption) (T, error),
+) (T, error) {
+	return call(ctx, c, method, uids, func() (T, error) { return again(ctx, c, do) })
 }
 
 // deleteUsers deletes accounts in one call, also those that are not disabled. One that does not exist counts as deleted.
@@ -194,12 +197,11 @@ func (o once) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // again makes a call that may be repeated, a few times if what stands in the way is likely to pass. Google's client makes it
 // once.
-func again[T any](ctx context.Context, sleep func(context.Context, time.Duration) error,
-	do func(...googleapi.CallOption) (T, error)) (answer T, err error) {
-	backoff := gax.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2}
+func again[T any](ctx context.Context, c *Client, do func(...googleapi.CallOption) (T, error)) (answer T, err error) {
+	backoff := gax.Backoff{Initial: time.Second, Max: 16 * time.Second, Multiplier: 2}
 	for attempt := 1; ; attempt++ {
 		answer, err = do()
-		if err == nil || attempt == maxAttempts || !passing(err) || sleep(ctx, backoff.Pause()) != nil {
+		if err == nil || attempt == maxAttempts || !passing(err) || c.sleep(ctx, backoff.Pause()) != nil {
 			return answer, err
 		}
 	}

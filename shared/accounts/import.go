@@ -13,8 +13,6 @@ import (
 
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/identitytoolkit/v1"
-
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Importer looks at accounts and makes those that an undo brings back. No run holds one.
@@ -35,7 +33,7 @@ func (i Importer) Import(ctx context.Context, all []Account) (refused map[string
 		some, err := i.importSome(ctx, chunk)
 		maps.Copy(refused, some)
 		if err != nil {
-			return refused, harmless.Errorf("import %d accounts: %w", len(chunk), readable(err))
+			return refused, fmt.Errorf("import %d accounts: %w", len(chunk), readable(err))
 		}
 	}
 	return refused, nil
@@ -53,7 +51,7 @@ func (i Importer) importSome(ctx context.Context, some []Account) (map[string]st
 		uids[n] = a.UID
 	}
 	create := i.c.users.BatchCreate(i.c.project, uploadOf(some)).Context(ctx)
-	answer, err := again(ctx, i.c.sleep, func(...googleapi.CallOption) (*imported, error) {
+	answer, err := again(ctx, i.c, func(...googleapi.CallOption) (*imported, error) {
 		return call(ctx, i.c, "ImportUsers", uids, func() (*imported, error) { return create.Do() })
 	})
 	var whole *googleapi.Error
@@ -68,7 +66,7 @@ func (i Importer) importSome(ctx context.Context, some []Account) (map[string]st
 		if e.Index < 0 || int(e.Index) >= len(some) {
 			return nil, fmt.Errorf("the answer names user %d of %d: %s", e.Index, len(some), e.Message)
 		}
-		refused[uids[e.Index]] = harmless.Text(e.Message)
+		refused[uids[e.Index]] = e.Message
 	}
 	return refused, nil
 }
@@ -77,7 +75,7 @@ func (i Importer) importSome(ctx context.Context, some []Account) (map[string]st
 // from coming back.
 func (i Importer) halves(ctx context.Context, some []Account, reason string) (map[string]string, error) {
 	if len(some) == 1 {
-		return map[string]string{some[0].UID: harmless.Text(reason)}, nil
+		return map[string]string{some[0].UID: reason}, nil
 	}
 	refused := map[string]string{}
 	for _, half := range [][]Account{some[:len(some)/2], some[len(some)/2:]} {

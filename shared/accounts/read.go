@@ -9,11 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/identitytoolkit/v1"
-
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // PageSize is how many accounts one call lists, and maxLookup how many one call looks up.
@@ -25,6 +22,7 @@ const (
 type (
 	// identifiers say which accounts are looked for.
 	identifiers = identitytoolkit.GoogleCloudIdentitytoolkitV1GetAccountInfoRequest
+	listing     = identitytoolkit.GoogleCloudIdentitytoolkitV1DownloadAccountResponse
 	// userInfo is an account as the API has it.
 	userInfo = identitytoolkit.GoogleCloudIdentitytoolkitV1UserInfo
 )
@@ -45,8 +43,8 @@ type Page struct {
 func (r Reader) Pages(ctx context.Context, token string) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
 		for first := true; first || token != ""; first = false {
-			listed, err := r.list(ctx, token)
-			if err == nil && token != "" && listed.NextPageToken == token {
+			answer, err := r.list(ctx, token)
+			if err == nil && token != "" && answer.NextPageToken == token {
 				err = errors.New("the listing makes no progress")
 			}
 			var refused *googleapi.Error
@@ -54,17 +52,17 @@ func (r Reader) Pages(ctx context.Context, token string) iter.Seq2[Page, error] 
 				err = fmt.Errorf("%w: %w", ErrToken, err)
 			}
 			if err != nil {
-				yield(Page{}, harmless.Errorf("list accounts: %w", readable(err)))
+				yield(Page{}, fmt.Errorf("list accounts: %w", readable(err)))
 				return
 			}
-			if token = listed.NextPageToken; !yield(Page{Accounts: accountsOf(listed.Users), Next: token}, nil) {
+			if token = answer.NextPageToken; !yield(Page{Accounts: accountsOf(answer.Users), Next: token}, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (r Reader) list(ctx context.Context, token string) (*identitytoolkit.GoogleCloudIdentitytoolkitV1DownloadAccountResponse, error) {
+func (r Reader) list(ctx context.Context, token string) (*listing, error) {
 	call := r.c.users.BatchGet(r.c.project).MaxResults(PageSize).Context(ctx)
 	if token != "" {
 		call.NextPageToken(token)
@@ -89,12 +87,12 @@ func (r Reader) Tenants(ctx context.Context) (may bool, err error) {
 	config := r.c.config.GetConfig(project+"/config").Fields("name", "multiTenant/allowTenants").Context(ctx)
 	list := r.c.config.Tenants.List(project).PageSize(1).Context(ctx)
 	_, err = call(ctx, r.c, "Tenants", nil, func() (any, error) {
-		answer, err := again(ctx, gax.Sleep, config.Do)
+		answer, err := again(ctx, r.c, config.Do)
 		if err != nil || answer.Name != "" {
 			may = err == nil && answer.MultiTenant != nil && answer.MultiTenant.AllowTenants
 			return nil, err
 		}
-		tenants, err := again(ctx, gax.Sleep, list.Do)
+		tenants, err := again(ctx, r.c, list.Do)
 		may = err == nil && len(tenants.Tenants) > 0
 		return nil, err
 	})
@@ -142,7 +140,7 @@ func (r Reader) Sharing(ctx context.Context, all []Account) (found []Account, er
 		}
 		answer, err := read(ctx, r.c, "GetUsers", ids.LocalId, r.c.users.Lookup(r.c.project, ids).Context(ctx).Do)
 		if err != nil {
-			return nil, harmless.Errorf("look up accounts by %d of what they have: %w", len(chunk), readable(err))
+			return nil, fmt.Errorf("look up accounts by %d of what they have: %w", len(chunk), readable(err))
 		}
 		found = append(found, accountsOf(answer.Users)...)
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func (w With) reach(items string) cleanup.Reach {
 	r := cleanup.Reach{Items: items, Deletes: []string{items}}
 	for _, a := range w.Along() {
 		folder := strings.TrimSuffix(a.Objects, rule.Everything)
-		along := rule.Pattern(a.At(a.Of))
+		along := a.Place(a.Of).Pattern()
 		switch {
 		case a.Account != "":
 			r.Account = true
@@ -229,7 +230,7 @@ func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relatio
 	for _, i := range due {
 		t := tree{With: w, src: src, room: i.Room - len(i.children)}
 		filled, _ := w.ItemOf(i.Document)
-		whole, err := t.add(ctx, a, filled, i.Ref(), w.At(), w.Place())
+		whole, err := t.add(ctx, a, filled, i.Ref(), w.Place())
 		if err != nil {
 			return err
 		}
@@ -249,11 +250,13 @@ type tree struct {
 
 // add adds what is deleted with a document of a place, and reports whether that is all.
 func (t *tree) add(
-	ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at string, place rule.Place,
+	ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at rule.Place,
 ) (whole bool, err error) {
 	if a.Subcollection == rule.Everything {
 		most := max(0, t.room) + 1
-		below, err := t.src.Below(ctx, ref, most)
+		// However deep, be there documents between or not. The emulator answers no such query in a transaction.
+		all := documents.Query{Collection: ref.Path() + "/" + documents.Everywhere, Select: documents.NameOnly}
+		below, err := t.src.Outside().First(ctx, all, "", most)
 		if err != nil {
 			return false, err
 		}
@@ -266,32 +269,32 @@ func (t *tree) add(
 		})
 		for _, collection := range slices.Compact(in) {
 			all, parent := rule.Relation{Subcollection: path.Base(collection)}, documents.Document{Path: path.Dir(collection)}
-			if whole, err := t.addOf(ctx, all, of, parent.Ref(), at, place); err != nil || !whole {
+			if whole, err := t.addOf(ctx, all, of, parent.Ref(), at); err != nil || !whole {
 				return false, err
 			}
 		}
 		return len(below) < most, nil
 	}
-	return t.addOf(ctx, a, of, ref, at, place)
+	return t.addOf(ctx, a, of, ref, at)
 }
 
 // addOf is [tree.add] of one collection, whatever its name.
 func (t *tree) addOf(
-	ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at string, place rule.Place,
+	ctx context.Context, a rule.Relation, of rule.Item, ref documents.Ref, at rule.Place,
 ) (whole bool, err error) {
-	repeats := strings.Contains(at, "/") // below others, so only a reference names it
+	repeats := at.Repeats() // below others, so only a reference names it
 	found, whole, err := t.find(ctx, a, of, ref, repeats)
 	if err != nil {
 		return false, err
 	}
 	for _, d := range found {
 		c := child{Document: d, unless: a.Unless, above: ref, missing: d.UpdateTime.IsZero()}
-		c.claim = t.claimed(t.src, place, a.Document, of, d.Ref())
+		c.claim = t.claimed(t.src, at, a.Document, of, d.Ref())
 		if a.Remove {
 			c.loses = func(data map[string]any) (string, any) { return removed(a, d.Database, data, ref, repeats) }
 		}
 		for _, b := range a.With {
-			if all, err := t.add(ctx, b, inner(d, of), d.Ref(), a.At(at), a.Place()); err != nil || !all {
+			if all, err := t.add(ctx, b, inner(d, of), d.Ref(), a.Place(at)); err != nil || !all {
 				return false, err
 			}
 		}
@@ -331,7 +334,7 @@ func (t *tree) find(ctx context.Context, a rule.Relation, of rule.Item, ref docu
 	if err != nil || len(found) == limit || a.Subcollection == "" || len(a.With) == 0 {
 		return found, len(found) < limit, err
 	}
-	all, err := t.src.Listed(ctx, q.Collection)
+	all, err := t.src.Outside().Listed(ctx, q.Collection, math.MaxInt)
 	for _, listed := range all { // where there is no document, others may be below
 		if !slices.ContainsFunc(found, func(d documents.Document) bool { return d.Ref() == listed }) {
 			found = append(found, documents.Document{Path: listed.Path(), Database: of.Database})
@@ -403,10 +406,9 @@ func (w With) change(i item, run cleanup.Run) (change cleanup.Change) {
 		change.Writes = append(change.Writes, documents.Write{Op: documents.Delete, Ref: i.Ref()})
 	}
 	for _, l := range i.left {
-		change.Kept = append(change.Kept, l.why)
 		change.Notices = append(change.Notices, cleanup.Notice{
 			Message: fmt.Sprintf("%s: deleted, but not %s: %s", i.Path, l.what, l.why),
-			Fields:  map[string]any{"document": i.Path, "reason": l.why},
+			Fields:  map[string]any{"document": i.Path, "reason": l.why}, Kept: map[string]int{l.why: 1},
 		})
 	}
 	for _, a := range w.With {
@@ -449,7 +451,7 @@ func (w With) follow(change *cleanup.Change, a rule.Relation, i item, run cleanu
 		change.Then = append(change.Then, cleanup.FollowUp{Object: cleanup.ObjectDeletion{Name: folder, Folder: true}, Absent: i.Ref()})
 	case a.Objects != "":
 		Objects{
-			Field: a.Field, ByName: !w.Strict, OwnerKey: a.Metadata, Home: w.Home, read: i.files[a.Key],
+			Field: a.Field, OwnerKey: a.Metadata, Home: w.Home, read: i.files[a.Key],
 			Under:   objects.Folders{folder},
 			Outside: a.Field + " names an object outside " + strings.TrimSuffix(a.Objects, rule.Everything),
 		}.Follow(change, run.Config, i.Ref(), i.Document)

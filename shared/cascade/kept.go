@@ -83,7 +83,7 @@ func (w With) rulesAbout(ref documents.Ref, unless []rule.Relation) (all []rule.
 		all = append(all, rule.Rule{CollectionGroup: path.Base(ref.Collection), Unless: unless})
 	}
 	for _, other := range w.Others {
-		if other.OfDocuments() && len(other.Unless) > 0 && rule.Same(other.At(), ref.Collection) {
+		if other.OfDocuments() && len(other.Unless) > 0 && other.Place().Same(rule.Place(ref.Collection)) {
 			all = append(all, other.Rule)
 		}
 	}

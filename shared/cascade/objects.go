@@ -20,12 +20,11 @@ type Objects struct {
 	Field    string          // with dots into maps, and [] for each of a list: photos[].url
 	Under    objects.Folders // objects elsewhere are kept
 	Outside  string          // the reason for that in the report
-	ByName   bool            // a string that begins with such a folder is an object's name; any other is read as a URL
 	OwnerKey string          // if set, a key of custom metadata: an object is kept if the value is not its owner's id
 	// Home, if set, is the folder of the document's author, or "" if there is none: elsewhere an object without OwnerKey is kept.
 	Home func(documents.Document) string
 
-	read map[string]file // what texts refer to, where that was looked up
+	read map[string]file // what texts refer to, where that was looked up: names of objects, too, not only URLs
 }
 
 // maxNamed is how many objects a commit follows of those that its documents name: each costs a request, and one document may name
@@ -45,20 +44,19 @@ func (o Objects) Follow(change *cleanup.Change, c config.Config, owner documents
 			if isEmpty := value == nil || value == ""; isEmpty && !strings.Contains(o.Field, "[]") {
 				continue // a field may name nothing, but each element of a list must name something
 			}
-			if text, isText := value.(string); isText && o.ByName && objects.IsPicture(text) {
+			if text, isText := value.(string); isText && o.read != nil && objects.IsPicture(text) {
 				continue
 			}
 			names, kept := o.named(value, c)
 			if kept != "" {
-				change.Kept = append(change.Kept, kept)
 				change.Notices = append(change.Notices, cleanup.Notice{ // without the URL: a user wrote it, so it must not be logged
 					Message: d.Path + ": deleted, but not its object: " + kept, Fields: map[string]any{"document": d.Path, "reason": kept},
+					Kept: map[string]int{kept: 1},
 				})
 			}
 			for _, name := range names {
 				if _, known := homes[name]; !known && len(homes) == maxNamed {
 					more++
-					change.Kept = append(change.Kept, keptMany)
 					continue
 				}
 				homes[name] = home
@@ -75,7 +73,7 @@ func (o Objects) Follow(change *cleanup.Change, c config.Config, owner documents
 	if more > 0 {
 		change.Notices = append(change.Notices, cleanup.Notice{
 			Message: fmt.Sprintf("%s: deleted, but not %d of its objects: %s", owner.Path(), more, keptMany),
-			Fields:  map[string]any{"document": owner.Path(), "reason": keptMany},
+			Fields:  map[string]any{"document": owner.Path(), "reason": keptMany}, Kept: map[string]int{keptMany: more},
 		})
 	}
 }
@@ -87,11 +85,13 @@ const keptMany = "one document names more than 200 objects"
 func (o Objects) named(value any, c config.Config) (names []string, kept string) {
 	text, _ := value.(string)
 	read, isRead := o.read[text]
-	switch names, kept := o.anywhere(value, c); {
+	switch names, kept := o.anywhere(value, c, o.read != nil); {
 	case isRead && len(read.names)+len(read.kept) > 0:
 		return read.names, read.kept
 	case kept != "":
 		return nil, kept
+	case o.read != nil && !isRead:
+		return nil, keptMany
 	case isRead && o.Under.Hold(names[0]):
 		return nil, o.Field + " refers to no file that is there"
 	case len(names) > 1:
@@ -104,8 +104,9 @@ func (o Objects) named(value any, c config.Config) (names []string, kept string)
 }
 
 // anywhere returns the object that a value names, wherever in the bucket, or the reason why it names none. They are two if the
-// value may be percent-encoded: Firebase's SDK for Android encodes gs:// locations, others do not.
-func (o Objects) anywhere(value any, c config.Config) (names []string, kept string) {
+// value may be percent-encoded: Firebase's SDK for Android encodes gs:// locations, others do not. With byName, a text that
+// begins with a folder of the objects is a name, and any other a URL.
+func (o Objects) anywhere(value any, c config.Config, byName bool) (names []string, kept string) {
 	if name, isDotted := value.(dotted); isDotted {
 		return nil, "one field has the whole name " + string(name)
 	}
@@ -114,7 +115,7 @@ func (o Objects) anywhere(value any, c config.Config) (names []string, kept stri
 		return nil, o.Field + " holds no string"
 	}
 	location := text
-	if o.ByName && o.Under.Hold(text) {
+	if byName && o.Under.Hold(text) {
 		location = "gs://" + c.Bucket + "/" + text
 	}
 	name, err := objects.ObjectName(location, c.Bucket, c.Emulators.Storage)
@@ -137,7 +138,7 @@ func (o Objects) Mentioned(d documents.Document, c config.Config) (spellings []s
 		if value == nil || isText && (strings.TrimSpace(text) == "" || objects.IsPicture(text)) {
 			continue
 		}
-		names, odd := o.anywhere(value, c)
+		names, odd := o.anywhere(value, c, true)
 		if !isText {
 			return nil, false, odd
 		}

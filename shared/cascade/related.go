@@ -150,7 +150,7 @@ func (q *Question) odd(d documents.Document) string {
 	}
 	for _, blank := range q.self.BlankTexts() {
 		if field != "" && slices.Contains(values, blank) {
-			return fmt.Sprintf("a document of %s refers to it by %s, with a blank beside the id", q.Of.Place().Collection, field)
+			return fmt.Sprintf("a document of %s refers to it by %s, with a blank beside the id", q.Of.Place(""), field)
 		}
 	}
 	return ""

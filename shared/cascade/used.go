@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,7 +95,7 @@ func (t thing) found(ctx context.Context, src cleanup.Source) (refs []documents.
 		list := one
 		list.Op = "array-contains-any"
 		switch {
-		case t.in.Group == "": // in one document a list, in another one value
+		case !t.in.IsGroup(): // in one document a list, in another one value
 			q.Any = [][]documents.Filter{{one}, {list}}
 		case isList:
 			q.Where = []documents.Filter{list}
@@ -140,8 +140,8 @@ func (w With) mentioning(ctx context.Context, src cleanup.Source, t thing) (refs
 func ReadWhole(r rule.Rule) (all []rule.Place) {
 	for _, a := range r.Along() {
 		byField := a.Objects != "" && a.Field != "" || len(r.FieldHoles(a.Document)) > 0
-		if byField && a.In != (rule.Place{}) && !slices.Contains(all, a.In) {
-			all = append(all, a.In)
+		if byField && a.Of != "" && !slices.Contains(all, a.Of) {
+			all = append(all, a.Of)
 		}
 	}
 	return all
@@ -151,12 +151,12 @@ func ReadWhole(r rule.Rule) (all []rule.Place) {
 func (w With) readMentions(ctx context.Context, src cleanup.Source, in rule.Place) (map[string][]documents.Ref, error) {
 	var fields []string
 	for _, a := range w.Along() {
-		if a.In == in {
+		if a.Of == in {
 			fields = append(append(fields, w.FieldHoles(a.Document)...), a.Field)
 		}
 	}
 	by := map[string][]documents.Ref{}
-	for page, err := range src.Pages(ctx, in.Query(rule.Selected(fields...)...)) {
+	for page, err := range src.Outside().Pages(ctx, in.Query(rule.Selected(fields...)...), "") {
 		if err != nil {
 			return nil, err
 		}
@@ -301,7 +301,7 @@ func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.It
 }
 
 // keptUsed is the reason to keep what is deleted with an item because another document of a place refers to it.
-func keptUsed(in rule.Place) string { return "another document of " + in.Collection + " refers to it" }
+func keptUsed(in rule.Place) string { return "another document of " + in.String() + " refers to it" }
 
 // going are the documents that a commit deletes.
 func going(due []*item) map[documents.Ref]bool {
@@ -415,11 +415,11 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 	errs := flow.Many(textsAtOnce, len(all), func(n int) (err error) {
 		there[n] = map[string]objects.Object{}
 		names, ok := texts.Objects(all[n], func(name string) bool {
-			found, failed := src.Objects(ctx, []string{name})
-			maps.Copy(there[n], found)
-			err = cmp.Or(err, failed)
-			_, exists := found[name] // a service may answer with another object, whose name is alike
-			return exists
+			o, found, failed := src.Object(ctx, name)
+			if err = cmp.Or(err, failed); found {
+				there[n][name] = o
+			}
+			return found
 		})
 		if files[n].names = names; !ok {
 			files[n].kept = a.Field + " may refer to more files than anybody can tell"
@@ -459,12 +459,15 @@ func (w With) used(
 	ctx context.Context, src cleanup.Source, o objects.Object, exact []any, goes map[documents.Ref]bool,
 ) (bool, error) {
 	t := thing{in: w.Place(), exact: exact, keys: []string{objects.Spelling(o.Name)}}
+	if ext := path.Ext(t.keys[0]); ext != "" { // some leave it out
+		t.keys = append(t.keys, strings.TrimSuffix(t.keys[0], ext))
+	}
 	for _, a := range w.named() {
 		t.fields = append(t.fields, a.Field)
 	}
 	t.refers = func(d documents.Document) bool {
 		meant := w.meant(t.in, d.Data)
-		return meant[t.keys[0]] || meant[anything]
+		return meant[anything] || slices.ContainsFunc(t.keys, func(key string) bool { return meant[key] })
 	}
 	r, err := w.referring(ctx, src, t, goes)
 	return r.stay, err

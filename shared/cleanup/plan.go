@@ -40,14 +40,12 @@ type Plan interface {
 	Continue(checkpoint func(undone []documents.Ref) string)
 
 	// ConsiderEach judges documents by a rule, counts those that are kept and proposes the others. One that was not found has only
-	// its path. It calls then after each, in their order, with what was decided: for a job that has to know what became of it, or that
-	// marks its checkpoint after each, because what it does keeps no later run from finding it again.
+	// its path. It calls then after each, in their order, with what was decided: for a job that has to know what became of it, or
+	// that marks its checkpoint after each, because what it does keeps no later run from finding it again.
 	ConsiderEach(ctx context.Context, rule AnyRule, found []documents.Document, then func(documents.Document, Decision) error) error
-	// ConsiderAccounts has the job's rule judge accounts and proposes those that are due, as far as its limit allows.
+	// ConsiderAccounts has the job's rule judge accounts and proposes those that are due, as far as its limit allows. If items follow
+	// these, it returns an error if the project has tenants, or if that is unknown: the items of their accounts would count as left.
 	ConsiderAccounts(ctx context.Context, found []accounts.Account) (Considered, error)
-	// NoTenants returns an error if the project has tenants, or if that is unknown: their accounts are not found and would count
-	// as gone.
-	NoTenants(ctx context.Context) error
 	// ProposeItems proposes items that have been judged by other means, such as the documents that lead to them. The rule judges
 	// them in the commit. It leaves out an item that the run has proposed in this way before, whatever leads to it. It also
 	// leaves out an item that an interrupted run has not finished: that is finished first, and a later run proposes the item.
@@ -198,12 +196,12 @@ type Section struct {
 type NotDue struct {
 	All documents.Query // what is counted at all: a collection, or what of it the job is about
 	Due documents.Query // what is due, ordered by its age last
-	// Judge says which of those without a usable age cannot be judged: they are named.
-	Judge  func(documents.Document) Decision
+	// Meets says which documents meet the conditions besides the age, where no index tells; nil: all do.
+	Meets  func(documents.Document) bool
 	Unset  bool   // that the age is missing is in order: none of these is looked for, to be named
 	Behind any    // of ages that are numbers or texts: from which on they mean no time; nil: none is too large
 	Null   string // why those whose age is null are kept, where that means something; empty: null is no usable age
-	// Then is called before the limits judge the plan, unless it is nil: with how many documents there are and how many of them the
-	// query finds; ok is false if they could not be counted.
-	Then func(all, found int, ok bool)
+	// Then is called before the limits judge the plan, unless it is nil: with how many documents there are, how many of them the
+	// query finds, and some ages that are not usable; ok is false if they could not be counted.
+	Then func(all, found int, odd []any, ok bool)
 }

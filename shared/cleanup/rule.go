@@ -105,8 +105,6 @@ type Change struct {
 	// Invalid says why the item is kept, because it turns out that it cannot be done. It is counted and named, and nothing else is
 	// done of the change.
 	Invalid string
-	// Kept are reasons under which further things are counted as kept, once committed.
-	Kept []string
 	// Notices are logged as warnings, once committed: the first 20 of them.
 	Notices []Notice
 }
@@ -116,6 +114,7 @@ type Notice struct {
 	Message string
 	Fields  map[string]any // further ones of the log line
 	Error   bool           // it is logged as an error instead
+	Kept    map[string]int // how many further things count as kept, by their reasons, once a change is committed
 }
 
 // FollowUp is something outside of Firestore that follows a commit. Exactly one of Object, Account and Task is set. All can
@@ -282,6 +281,8 @@ type AccountRule struct {
 	Limit   int // how many a run deletes at most; 0: any number
 	// Next are the items to judge once the account is gone; nil if there are none. A Todo remembers them before the account goes.
 	Next func(uid string) []Item
+	// Whole says that something may keep what is deleted with one of Next. Then it keeps the account, too.
+	Whole bool
 }
 
 // Keeper says which document keeps an account.

@@ -2,7 +2,6 @@ package cleanup
 
 import (
 	"context"
-	"iter"
 	"slices"
 
 	"github.com/firesweep/firesweep/shared/documents"
@@ -24,16 +23,10 @@ type Source interface {
 	Lacking(ctx context.Context, q documents.Query, field string) (bool, error)
 	// Reference returns the value that refers to a document, for a query to compare with.
 	Reference(ref documents.Ref) any
-	// Below returns the first documents below one, without fields: however deep, be there documents between or not. No transaction
-	// holds them still.
-	Below(ctx context.Context, document documents.Ref, limit int) ([]documents.Document, error)
-	// Listed returns the documents of a collection, and the paths in it where there is none, but others are below. No transaction
-	// holds them still.
-	Listed(ctx context.Context, collection string) ([]documents.Ref, error)
-	// Pages are all documents that a query matches. No transaction holds them still.
-	Pages(ctx context.Context, q documents.Query) iter.Seq2[documents.Page, error]
-	// Objects returns those of some objects that there are. No transaction holds them still.
-	Objects(ctx context.Context, names []string) (map[string]objects.Object, error)
+	// Outside reads documents that no transaction holds still.
+	Outside() documents.Reader
+	// Object returns an object, if there is one of that name. No transaction holds it still.
+	Object(ctx context.Context, name string) (o objects.Object, found bool, err error)
 	// Accounts reports which accounts exist. No transaction holds them still, so a rule asks for them last.
 	Accounts(ctx context.Context, uids []string) (exist map[string]bool, err error)
 }

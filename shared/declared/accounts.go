@@ -21,11 +21,6 @@ type accountsOf struct{ rule.Rule }
 // plan goes through all accounts, page by page. Its checkpoint is a page's token. No documentation says how long
 // Authentication accepts a token. If it does not accept it any more, the run begins at the beginning.
 func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
-	if len(c.With) > 0 {
-		if err := p.NoTenants(ctx); err != nil { // the documents of their accounts would count as left behind
-			return err
-		}
-	}
 	token, looked, told := p.Checkpoint, lookups{}, false
 	for page, err := range p.Accounts.Pages(ctx, token) {
 		if errors.Is(err, accounts.ErrToken) {
@@ -39,7 +34,7 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 			err = looked.considered(ctx, p, found)
 		}
 		if err == nil && !told && (found.Due > 0 || len(p.LastWarnings) > 0) {
-			if told, err = true, unfound(ctx, p, c.Rule); err == nil {
+			if told, err = true, unfound(ctx, p, c.Rule, found.Due > 0); err == nil {
 				err = c.tell(ctx, p, page.Accounts)
 			}
 		}
@@ -68,12 +63,8 @@ func (c accountsOf) tell(ctx context.Context, p *cleanup.Planner, all []accounts
 				due = append(due, ref.Path())
 			}
 		}
-		stay, err := Staying(ctx, p.Documents, w.Key+"."+withRole, c.following(w), due)
-		if err != nil {
+		if err := stays(ctx, p, w.Key+"."+withRole, c.following(w), due); err != nil {
 			return err
-		}
-		for _, text := range stay {
-			p.Warn(ctx, text)
 		}
 	}
 	return nil
@@ -82,6 +73,7 @@ func (c accountsOf) tell(ctx context.Context, p *cleanup.Planner, all []accounts
 func (c accountsOf) accountRule() *cleanup.AccountRule {
 	r := &cleanup.AccountRule{Limit: c.Limit, Keepers: c.keepers(), Judge: c.judge}
 	if along := c.along(); len(along) > 0 {
+		r.Whole = len(c.Others) > 0 || slices.ContainsFunc(c.Along(), func(a rule.Along) bool { return len(a.Unless) > 0 })
 		r.Next = func(uid string) (items []cleanup.Item) {
 			for i, w := range c.With {
 				ref, _ := documentOf(w, uid)
@@ -140,7 +132,7 @@ func (c accountsOf) along() (all []cleanup.AnyRule) {
 
 // following returns the rule about documents that are deleted with accounts, of any age: what keeps an account keeps them.
 func (c accountsOf) following(w rule.Relation) rule.Rule {
-	r := rule.Rule{Collection: w.Place().Collection, Age: rule.Ages{}, With: slices.Clone(w.With), Others: c.Others}
+	r := rule.Rule{Collection: string(w.Place("")), Age: rule.Ages{}, With: slices.Clone(w.With), Others: c.Others}
 	for _, u := range c.Related() {
 		r.Unless = append(r.Unless, rule.Relation{Document: strings.ReplaceAll(u.Document, "{uid}", "{id}")})
 	}

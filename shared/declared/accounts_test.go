@@ -109,22 +109,6 @@ func TestWhichAccountsAreDue(t *testing.T) {
 	}
 }
 
-// TestCustomTokensAndLateTokens covers accounts that only the embedded Authentication can create.
-func TestCustomTokensAndLateTokens(t *testing.T) {
-	f := start(t, guests(nil))
-	f.Import(t, signedIn("custom", old), signedIn("guest", old), signedIn("odd", old), signedIn("refreshed", old))
-	f.SetAccount(t, "custom", fields{"customAuth": true})
-	f.SetAccount(t, "odd", fields{"createdAt": nil})
-	f.SetAccount(t, "refreshed", fields{"lastRefreshAt": now.AddDate(0, 0, -30).Format("2006-01-02T15:04:05.000Z")})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 1))
-	enginetest.Want(t, "kept",
-		map[string]int{"not anonymous": 1, "not older than 30 days": 1, "the time when it was last active is unknown": 1},
-		got.Kept)
-	enginetest.Want(t, "scanned", 4, got.Scanned)
-	enginetest.Want(t, "accounts", []string{"custom", "odd", "refreshed"}, f.Accounts(t))
-}
-
 // TestTooManyAccountsAreDue: half of all accounts may be due; one more aborts the run.
 func TestTooManyAccountsAreDue(t *testing.T) {
 	t.Parallel()
@@ -337,25 +321,6 @@ func TestAListingThatIsInterrupted(t *testing.T) {
 			enginetest.Want(t, "status and scanned then", array{report.Completed, scanned}, array{got.Status, got.Scanned})
 		})
 	}
-}
-
-// TestPlanOfAccounts: before anything is deployed, a plan lists accounts over a connection that deletes none.
-func TestPlanOfAccounts(t *testing.T) {
-	f := start(t, guests(nil))
-	uids := someGuests(t, f, 3)
-	called := false
-	watch(f).before = func(string) error {
-		called = true
-		return nil
-	}
-	rep, err := f.Plan(t.Context(), engine.Options{Now: now})
-	if err != nil || !called {
-		t.Fatalf("%v; watched: %t", err, called)
-	}
-	enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{"delete account": {Planned: 3}})
-	enginetest.Want(t, "the last of the plan", "account "+uids[2], rep.Plan[2].Target)
-	enginetest.Want(t, "more of it", false, rep.Plan[2].More)
-	enginetest.Want(t, "accounts", uids, f.Accounts(t))
 }
 
 // TestPlanOfWhatBelongsToAccounts: a plan counts what is deleted once the account is, also below a document that there is not, and

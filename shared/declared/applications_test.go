@@ -33,22 +33,6 @@ var (
 	recent = now.AddDate(0, 0, -1)
 )
 
-// TestApplicationsOutOfReach: what cannot be declared is refused with what to do instead.
-func TestApplicationsOutOfReach(t *testing.T) {
-	for name, tt := range map[string][2]string{
-		// Keys of the map trash are teams' and templates' ids, and a number says which: clients would write what dies.
-		"3 trash": {`{"collection":"users","age":"any","with":[{"document":"{trash.*}/{id}"}]}`, "mark its own documents with a field for a rule about them"},
-		"16 tweets of the Realtime Database": {`{"database":"tweet","age":{"field":"createdAt","as":"text","days":365}}`,
-			"the Realtime Database is out of reach: it needs a function of your own"},
-		"17 its notifications": {`{"ref":"notification/{uid}","age":{"field":"updatedAt","as":"text","days":60}}`, "the Realtime Database is out of reach"},
-		"18 its chats":         {`{"path":"chats/{chat}","age":{"field":"createdAt","as":"text","days":365}}`, "the Realtime Database is out of reach"},
-	} {
-		if _, err := entryOf([]byte(tt[0])); err == nil || !strings.Contains(err.Error(), tt[1]) {
-			t.Errorf("%s: %v, want one that says %q", name, err, tt[1])
-		}
-	}
-}
-
 // downloadURL stands for the URL by which an application names an object, in the bucket of the test.
 type downloadURL string
 
@@ -256,6 +240,10 @@ func TestApplications(t *testing.T) {
 		"of a place of the same id elsewhere": {rule: `"collection":"tenants/acme/drafts","age":"any","with":[{"collection":"comments","field":"draftId"}]`,
 			documents: map[string]fields{"tenants/acme/drafts/1": {"x": true}, "tenants/beta/drafts/1": {"x": true}, "comments/beta": {"draftId": "1"}},
 			gone:      []string{"tenants/acme/drafts/1"}},
+		"teams of the same id elsewhere": {rule: `"collection":"users/{user}/drafts","age":{"field":"at","days":30},"maxDuePercent":100,"with":[{"document":"users/{user}/teams/{team}"}]`,
+			documents: map[string]fields{"users/u/drafts/d": {"at": old, "team": "red"}, "users/v/drafts/d": {"at": old, "team": "red"}, "users/u/drafts/o": {"at": now, "team": "red"},
+				"users/u/teams/red": {"x": true}, "users/v/teams/red": {"x": true}},
+			gone: []string{"users/u/drafts/d", "users/v/drafts/d", "users/v/teams/red"}},
 		"avatars of nobody in two collections": {rule: `"objects":"{uid}.*","age":{"days":1},"gone":[{"document":["users/{uid}","admins/{uid}"]}]`, old: true,
 			documents: map[string]fields{"users/hana": {"n": int64(1)}, "admins/root": {"n": int64(1)}},
 			objects:   []string{"hana.png", "root.png", "root_200x200.png", "ken.png", "deep/ken.png"}, gone: []string{"ken.png"}},
@@ -290,6 +278,21 @@ func TestApplications(t *testing.T) {
 				"users/c/notes/n": {"at": now}, "likes/c": {"of": reference("users/c/notes/n")}, "likes/path-c": {"of": "users/c/notes/n"},
 			},
 			gone: []string{"users/a/notes/n", "likes/a", "likes/path-a", "users/b/notes/n", "likes/b", "likes/path-b"}},
+		"likes and lists of an id that repeats below": {rule: `"collection":"notes","age":{"field":"at","days":30},"maxDuePercent":100,"with":[{"subcollection":"drafts",
+			"with":[{"collection":"likes","field":"of"},{"collection":"lists","field":"of[]","remove":true}]}]`,
+			documents: map[string]fields{"notes/a": {"at": old}, "notes/a/drafts/n": {}, "notes/b/drafts/n": {}, "likes/id": {"of": "n"}, "likes/ref": {"of": reference("notes/a/drafts/n")},
+				"lists/l": {"of": array{"n", reference("notes/a/drafts/n"), "x", "/notes/a/drafts/n"}}},
+			changed: map[string]fields{"lists/l": {"of": array{"n", "x"}}}, gone: []string{"notes/a", "notes/a/drafts/n", "likes/ref"}},
+		"likes and lists of an id of one collection": {rule: `"collection":"notes","age":{"field":"at","days":30},"maxDuePercent":100,"with":[{"collection":"texts","field":"note",
+			"with":[{"collection":"likes","field":"of","with":[{"subcollection":"parts"}]},{"collection":"lists","field":"of[]","remove":true}]}]`,
+			documents: map[string]fields{"notes/a": {"at": old}, "texts/n": {"note": "a"}, "likes/id": {"of": "n"}, "likes/id/parts/p": {}, "likes/ref": {"of": reference("texts/n")},
+				"lists/l": {"of": array{"n", reference("texts/n"), "x", "/texts/n"}}},
+			changed: map[string]fields{"lists/l": {"of": array{"x"}}}, gone: []string{"notes/a", "texts/n", "likes/id", "likes/id/parts/p", "likes/ref"}},
+		"an id that programs write by mistake": {rule: `"collection":"notes","age":{"field":"at","days":30},"maxDuePercent":100,"with":[{"collection":"likes","field":"of"},
+			{"collection":"lists","field":"of[]","remove":true},{"objects":"files/{id}/**"},{"collection":"texts","field":"note","with":[{"collection":"likes","field":"of"}]}]`,
+			documents: map[string]fields{"notes/undefined": {"at": old}, "notes/a": {"at": old}, "texts/undefined": {"note": "a"}, "likes/id": {"of": "undefined"},
+				"likes/ref": {"of": reference("notes/undefined")}, "likes/text": {"of": reference("texts/undefined")}, "lists/l": {"of": array{"undefined", reference("notes/undefined")}}},
+			objects: []string{"files/undefined/a.png"}, gone: []string{"notes/undefined", "notes/a", "texts/undefined"}},
 		"what a group lies below": {rule: `"collectionGroup":"requests","age":{"field":"at","days":1},"maxDuePercent":100,"with":[
 			{"document":"{parent}/settings/{id}"},{"document":"{parent}","with":[{"subcollection":"posts"},{"document":"{parent}"}]}]`,
 			documents: map[string]fields{
@@ -390,63 +393,6 @@ func TestApplications(t *testing.T) {
 			}
 			if tt.kept != nil {
 				enginetest.Want(t, "kept", tt.kept, rep.Kept)
-			}
-		})
-	}
-}
-
-// TestIDsThatRepeat: what names an id goes along only where no other document can have it; elsewhere only references and paths count, and of an
-// id that programs write by mistake neither does.
-func TestIDsThatRepeat(t *testing.T) {
-	t.Parallel()
-	below := array{fields{"subcollection": "parts"}}
-	for name, tt := range map[string]struct {
-		rule  fields
-		ref   string // the document that is named
-		names int    // of two: its id and a reference; one: only a reference
-		other string // a document of the same id that stays
-	}{
-		"of the rule": {fields{"collection": "users/{uid}/notes", "with": array{
-			fields{"collection": "likes", "field": "of", "with": below}, fields{"collection": "lists", "field": "of[]", "remove": true}}},
-			"users/a/notes/n", 1, "users/b/notes/n"},
-		"below": {fields{"collection": "notes", "with": array{fields{"subcollection": "drafts", "with": array{
-			fields{"collection": "likes", "field": "of"}, fields{"collection": "lists", "field": "of[]", "remove": true}}}}},
-			"notes/a/drafts/n", 1, "notes/b/drafts/n"},
-		"of one collection": {fields{"collection": "notes", "with": array{fields{"collection": "texts", "field": "note", "with": array{
-			fields{"collection": "likes", "field": "of"}, fields{"collection": "lists", "field": "of[]", "remove": true}}}}},
-			"texts/n", 2, ""},
-		"mistaken": {fields{"collection": "notes", "with": array{fields{"collection": "likes", "field": "of"},
-			fields{"collection": "lists", "field": "of[]", "remove": true}, fields{"objects": "files/{id}/**"}}},
-			"notes/undefined", 0, ""},
-		"mistaken, below": {fields{"collection": "notes", "with": array{fields{"collection": "texts", "field": "note", "with": array{
-			fields{"collection": "likes", "field": "of"}, fields{"collection": "lists", "field": "of[]", "remove": true}}}}},
-			"texts/undefined", 0, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rule := maps.Clone(tt.rule)
-			rule["age"], rule["maxDuePercent"] = fields{"field": "at", "days": 30}, 100
-			f := start(t, rule)
-			ref := f.Firestore(t).Doc(tt.ref)
-			f.Set(t, "notes/a", fields{"at": old})
-			f.Set(t, tt.ref, fields{"at": old, "note": "a"})
-			f.Set(t, "likes/id", fields{"of": ref.ID})
-			f.Set(t, "likes/ref", fields{"of": ref})
-			f.Set(t, "likes/id/parts/p", fields{"x": true})
-			f.Set(t, "lists/l", fields{"of": array{ref.ID, ref, "x", "/" + tt.ref}})
-			f.Put(t, "files/undefined/a.png", nil, nil)
-			if tt.other != "" {
-				f.Set(t, tt.other, fields{"at": now})
-			}
-			if rep := f.Run(t, ""); rep.Status != report.Completed {
-				t.Fatalf("%s %+v", rep.Status, rep)
-			}
-			enginetest.Want(t, "likes", []string{"id", "ref"}[:2-tt.names], append([]string{}, f.IDs(t, "likes")...))
-			list := f.Documents(t, "lists")["l"]["of"].(array)
-			enginetest.Want(t, "list", []int{4, 2, 1}[tt.names], len(list))
-			enginetest.Want(t, "the list begins with the id", tt.names < 2, list[0] == ref.ID)
-			enginetest.Want(t, "files", []string{"files/undefined/a.png"}, f.Objects(t))
-			if _, there := f.Everything(t)[tt.ref]; there {
-				t.Errorf("%s is still there", tt.ref)
 			}
 		})
 	}

@@ -125,14 +125,10 @@ func (g *planning) sweep(ctx context.Context) error {
 // tell tells what a rule that deletes something leaves behind.
 func (g *planning) tell(ctx context.Context, goes map[string]bool) error {
 	maps.DeleteFunc(goes, func(_ string, due bool) bool { return !due })
-	stay, err := Staying(ctx, g.Documents, withRole, g.Rule, slices.Sorted(maps.Keys(goes)))
-	if err != nil {
+	if err := stays(ctx, g.Planner, withRole, g.Rule, slices.Sorted(maps.Keys(goes))); err != nil {
 		return err
 	}
-	for _, text := range stay {
-		g.Planner.Warn(ctx, text)
-	}
-	return unfound(ctx, g.Planner, g.Rule)
+	return unfound(ctx, g.Planner, g.Rule, g.Planned() > g.cleared)
 }
 
 // withRole is the key of what is deleted with an item.
@@ -187,17 +183,9 @@ func (g *planning) clear(ctx context.Context, from documents.Cursor) error {
 
 // countRest counts what the query skips, while the run plans. If the query finds nothing, the age may be of another form.
 func (g *planning) countRest(ctx context.Context) {
-	var odd []any // ages
-	judge := func(d documents.Document) cleanup.Decision {
-		decision := g.undated(d)
-		if decision.Invalid {
-			odd = append(odd, d.Value(g.Age[0].Field))
-		}
-		return decision
-	}
 	g.CountNotDue(ctx, cleanup.NotDue{
-		All: g.Place().Query(), Due: g.query, Unset: true, Judge: judge, Behind: g.Age[0].Behind(),
-		Then: func(all, found int, ok bool) {
+		All: g.Place().Query(), Due: g.query, Unset: true, Meets: g.meets, Behind: g.Age[0].Behind(),
+		Then: func(all, found int, odd []any, ok bool) {
 			if hint := Hint(g.Rule, 0, odd); found == 0 && hint != "" {
 				g.Planner.Warn(ctx, hint)
 			}
@@ -206,14 +194,11 @@ func (g *planning) countRest(ctx context.Context) {
 	})
 }
 
-// undated decides about a document by the form of its age alone. One that meets a condition not, or has none, is in order.
-func (c documentsOf) undated(d documents.Document) cleanup.Decision {
+// meets reports whether a document meets the conditions.
+func (c documentsOf) meets(d documents.Document) bool {
 	i, ok := c.ItemOf(d)
 	unmet := func(w criteria.Condition) bool { return w.Holds(i.Lookup) != criteria.Met }
-	if _, set, usable := timeOf(i, c.Age[0]); !ok || !set || usable || slices.ContainsFunc(c.Where, unmet) {
-		return cleanup.Decision{}
-	}
-	return undated(i, c.Age[0])
+	return ok && !slices.ContainsFunc(c.Where, unmet)
 }
 
 // Hint says what values of an age's field are that the rule cannot read, and what to write instead; "" if it can read all.

@@ -42,7 +42,7 @@ func TestDoubts(t *testing.T) {
 		"a mark of the application's": {fields{"age": fields{"field": "seen", "as": "seconds", "days": 30}, "with": array{fields{"subcollection": "comments"}},
 			"warn": fields{"days": 7, "field": "author"}}, 27, nil, []string{"warn.field: 30 of 30 have author already: unless this rule wrote it, give the mark a field of its own"}},
 		"fields of what goes along": {fields{"age": "any", "with": array{fields{"subcollection": "comments", "with": array{fields{"document": "users/{of}"}}}}}, 5, nil, []string{
-			"with[0].with[0]: no document of comments has of, so nothing is deleted along by it: is that its name?"}},
+			"with[0].with[0]: no document of drafts/{id}/comments has of, so nothing is deleted along by it: is that its name?"}},
 		"names": {fields{"age": fields{"field": "att", "days": 30}, "where": array{fields{"field": "stat", "==": "open"}}, "with": all}, 30, nil,
 			[]string{"no document of drafts has stat: is it state?", "no document of drafts has att: is it at?"}},
 		"a condition that keeps nothing": {fields{"age": "any", "unless": array{fields{"field": "stat", "==": "open"}, fields{"field": "state", "==": "open"}}, "with": all}, 30, nil,
@@ -63,7 +63,7 @@ func TestDoubts(t *testing.T) {
 			fields{"collection": "users", "field": "of", "where": array{fields{"field": "x", "==": "true"}, fields{"field": "x", "==": false}}}},
 			"unless": array{fields{"subcollection": "comments", "within": fields{"field": "at", "days": 1}}, fields{"collection": "none", "field": "of"}}}, 5, nil, []string{
 			"gone[0]: no document of users has of, so a run does nothing: is that its name?",
-			"unless[0]: no document of comments has at, so a run does nothing: is that its name?",
+			"unless[0]: no document of drafts/{id}/comments has at, so a run does nothing: is that its name?",
 			"unless[1]: the collection none has no document, so a run does nothing: is that its name? If it is, put any document into it",
 			"gone[0].where[0]: x is missing, or of another type, in all of 5: is that its name?"}},
 		"everything below":           {fields{"age": "any", "with": all}, 30, nil, nil},

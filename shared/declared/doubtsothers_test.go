@@ -71,12 +71,12 @@ func TestDoubtsOfOthers(t *testing.T) {
 	}{
 		"files to which other fields refer": {files("covers/", field("collection", "shows", "cover")), covers,
 			[]string{"gs://b/covers/w.jpg", "gs://b/covers/g.jpg", "gs://b/covers/p.jpg", "gs://b/covers/e.jpg"}, nil, []string{
-				`documents of episodes refer to files below covers/ by cover, and that does not keep them: to keep these files, add ` +
-					`{"collectionGroup": "episodes", "field": "cover"} to "gone"`,
 				`documents of playlists refer to files below covers/ by image, and that does not keep them: to keep these files, add ` +
 					`{"collection": "playlists", "field": "image"} to "gone"`,
 				`documents of shows refer to files below covers/ by gallery[].url and wide, and that does not keep them: to keep these files, add ` +
-					`{"collection": "shows", "field": "gallery[].url"} and {"collection": "shows", "field": "wide"} to "gone"`}},
+					`{"collection": "shows", "field": "gallery[].url"} and {"collection": "shows", "field": "wide"} to "gone"`,
+				`documents of episodes refer to files below covers/ by cover, and that does not keep them: to keep these files, add ` +
+					`{"collectionGroup": "episodes", "field": "cover"} to "gone"`}},
 		"files by all fields": {files("covers/", field("collection", "shows", "cover"), field("collection", "shows", "wide"), field("collection", "shows", "gallery[].url"),
 			field("collection", "playlists", "image"), field("collectionGroup", "episodes", "cover")), covers,
 			[]string{"gs://b/covers/w.jpg", "gs://b/covers/e.jpg"}, nil, nil},
@@ -96,7 +96,7 @@ func TestDoubtsOfOthers(t *testing.T) {
 			`leave this entry out, and let a rule about files delete them, with {"collection": "clips", "field": "source"} and each other field that refers to them in "gone"`}},
 		"everything below": {every("shows", fields{"with": array{fields{"subcollection": "**"}}}), map[string]fields{
 			"shows/s1": {}, "shows/s1/episodes/e1": {}, "clips/c": {"episode": "shows/s1/episodes/e1"}}, nil, nil, []string{
-			`with[0]: documents of clips refer to documents of episodes by episode, and would refer to nothing: to keep such episodes, write ` +
+			`with[0]: documents of clips refer to documents of shows/{id}/episodes by episode, and would refer to nothing: to keep such episodes, write ` +
 				`{"subcollection": "episodes", "unless": [{"collection": "clips", "field": "episode"}]} and what else is below in place of "**"`}},
 		"files that would stay": {every("uploads", fields{"with": array{fields{"subcollection": "parts"}, fields{"objects": "clips/{id}/**"}}}), uploads, nil, nil, []string{
 			`raw of documents of uploads refers to files below raw/, and these would stay: to delete them, too, add {"objects": "raw/**", "field": "raw"} to "with"`,

@@ -154,7 +154,7 @@ func TestDoubtsOfRelations(t *testing.T) {
 				`add {"collection": "customers", "field": "defaultAddress"} to its "unless"; to delete the customers with them, add it to its "with"`,
 			`with[1]: documents of customers refer to documents of notes by pinned[], and would refer to nothing: to keep such notes, ` +
 				`add {"collection": "customers", "field": "pinned[]"} to its "unless"; to take them out of the customers, add it to its "with", beside "remove": true`,
-			`with[2]: documents of customers refer to documents of lines by line, and would refer to nothing: to keep such lines, ` +
+			`with[2]: documents of customers refer to documents of orders/{id}/lines by line, and would refer to nothing: to keep such lines, ` +
 				`add {"collection": "customers", "field": "line"} to its "unless"; to delete the customers with them, add it to its "with"`}},
 		"files that are deleted along": {fields{"collection": "posts", "age": "any", "maxDuePercent": 100, "with": array{fields{"objects": "pics/**", "field": "pic"},
 			fields{"objects": "faces/**", "field": "faces[].url"}}}, func(all map[string]fields) {

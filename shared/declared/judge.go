@@ -95,25 +95,23 @@ func divide[S ~[]E, E any](all S, of func(E) bool) (others, these S) {
 	return others, these
 }
 
-// timeOf returns the time by which an age judges; set is false if its field is null or missing, ok if it can be read.
-func timeOf(i rule.Item, a criteria.Age) (at time.Time, set, ok bool) {
+// timeOf returns what an age judges by, nil if its field is null or missing, and the time that this means; ok is false if it
+// means none.
+func timeOf(i rule.Item, a criteria.Age) (value any, at time.Time, ok bool) {
 	if a.Field == "" {
-		return i.Times[a.By], true, !i.Times[a.By].IsZero()
+		at = i.Times[a.By]
+		return at, at, !at.IsZero()
 	}
-	value, _ := i.Field(a.Field)
-	misplaced := i.Field.Misplaced(a.Field)
+	if i.Field.Misplaced(a.Field) { // whatever stands elsewhere is no time here
+		return misplaced{}, at, false
+	}
+	value, _ = i.Field(a.Field)
 	at, ok = a.At(value)
-	return at, value != nil || misplaced, ok && !misplaced
+	return value, at, ok
 }
 
-// undated keeps an item of which an age's time cannot be read.
-func undated(i rule.Item, a criteria.Age) cleanup.Decision {
-	var value any
-	if a.Field != "" && !i.Field.Misplaced(a.Field) {
-		value, _ = i.Field(a.Field)
-	}
-	return cleanup.Invalid(a.Undated(value))
-}
+// misplaced is the value of a field that may be said elsewhere.
+type misplaced struct{}
 
 // judgeOwn decides about an item by what it has by itself.
 func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
@@ -128,14 +126,15 @@ func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
 		parts = append(parts, shown(w, i))
 	}
 	for _, a := range r.Age {
-		at, set, ok := timeOf(i, a)
+		value, at, ok := timeOf(i, a)
 		switch {
-		case !set && a.Optional:
+		case value == nil && a.Optional:
+			parts = append(parts, a.Field+" is not set")
 			continue
-		case !set:
+		case value == nil:
 			return cleanup.Keep(a.Unset())
 		case !ok:
-			return undated(i, a)
+			return cleanup.Invalid(a.Undated(value))
 		case !at.Before(a.Cutoff(now)):
 			return cleanup.Keep(a.Young())
 		}
@@ -149,6 +148,9 @@ func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
 			return cleanup.Invalid(e.Field + " has another type, so it is unknown whether " + e.Words())
 		case criteria.Unmet:
 		}
+	}
+	if len(parts)+len(r.Gone) == 0 {
+		parts = []string{"of any age"}
 	}
 	return cleanup.Do(r.Kind(), strings.Join(parts, ", "))
 }

@@ -204,6 +204,7 @@ func TestShareThatCannotBeCounted(t *testing.T) {
 			f.RefuseCounts(status.Error(codes.DeadlineExceeded, "the count takes too long"))
 			f.Set(t, "drafts/d", fields{"updatedAt": old})
 			enginetest.Want(t, "status", want, f.Run(t, "").Status)
+			enginetest.Want(t, "left", want == report.Failed, len(f.IDs(t, "drafts")) == 1)
 		})
 	}
 }

@@ -38,7 +38,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		return all, len(all) > 0
 	}
 	judge := func(o objects.Object, now time.Time) orphans.Verdict {
-		v := orphans.Verdict{Uploaded: o.Created, Owner: orphans.Nobody}
+		v := orphans.Verdict{Owner: orphans.Nobody}
 		bound, ok := binds(o.Name)
 		if !ok {
 			v.Decision = cleanup.Invalid("its name is not like " + r.Objects)
@@ -47,8 +47,8 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		i := rule.Item{ID: o.Name, Bound: bound, Field: criteria.FieldsOfObject(o),
 			Times: map[string]time.Time{criteria.TimeCreated: o.Created}}
 		v.Decision = judgeOwn(r, i, now)
-		if v.Kind != "" {
-			v.Reason = unused(r)
+		if v.Kind != "" && r.ByReference() {
+			v.Reason = unused(r) + ", " + v.Reason
 		}
 		if len(r.Gone) == 0 || v.Kind == "" || r.ByReference() {
 			return v
@@ -63,14 +63,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		}
 		return v
 	}
-	reason := func(why string, uploaded time.Time) string {
-		because := r.Age[0].Reason(uploaded)
-		if why != "" {
-			because = why + ", " + because
-		}
-		return because
-	}
-	pass := orphans.Objects{Folder: pattern.Folder(r.Objects), Judge: judge, Reason: reason, Percent: r.DuePercent()}
+	pass := orphans.Objects{Folder: pattern.Folder(r.Objects), Judge: judge, Percent: r.DuePercent()}
 	switch {
 	case r.ByReference():
 		pass.Named = references{r, mostNames()}.names
@@ -83,16 +76,11 @@ func objectsOf(r rule.Rule) orphans.Objects {
 	return pass
 }
 
-// unused says by which fields no document refers to an object; "" of a rule that asks for no fields.
+// unused says by which fields no document refers to an object.
 func unused(r rule.Rule) string {
 	var fields []string
 	for _, g := range r.Gone {
-		if g.Field != "" {
-			fields = append(fields, g.Place().Collection+"."+g.Field)
-		}
-	}
-	if len(fields) == 0 {
-		return ""
+		fields = append(fields, g.Place("").String()+"."+g.Field)
 	}
 	return "no document refers to it in " + criteria.List(fields, "or")
 }

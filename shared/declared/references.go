@@ -95,15 +95,15 @@ func (c references) names(ctx context.Context, r documents.Reader, run cleanup.R
 	n := names{maphash.MakeSeed(), map[uint64]bool{}}
 	folder := objects.Folders{pattern.Folder(c.Objects)}
 	for i, of := range c.Gone {
-		if slices.ContainsFunc(c.Gone[:i], func(g rule.Relation) bool { return g.Place() == of.Place() }) {
+		if slices.ContainsFunc(c.Gone[:i], func(g rule.Relation) bool { return g.Place("") == of.Place("") }) {
 			continue // read already
 		}
 		var fields []cascade.Objects
-		q := of.Place().Query()
+		q := of.Place("").Query()
 		q.PageSize = PageSize
 		for _, g := range c.Gone {
-			if g.Place() == of.Place() {
-				fields = append(fields, cascade.Objects{Field: g.Field, Under: folder, ByName: true})
+			if g.Place("") == of.Place("") {
+				fields = append(fields, cascade.Objects{Field: g.Field, Under: folder})
 				q.Select = append(q.Select, rule.Selected(g.Field)...)
 			}
 		}
@@ -125,7 +125,7 @@ func (c references) names(ctx context.Context, r documents.Reader, run cleanup.R
 					said[field.Field] = said[field.Field] || here
 					if len(n.all) > c.most {
 						return nil, doubtful("the documents of %s refer to more objects than the function's memory has room for (%d MiB of it, a "+
-							"quarter): give the rule more in run.memory, such as 1Gi", of.Place().Collection, c.most*bytesOfName>>20)
+							"quarter): give the rule more in run.memory, such as 1Gi", of.Place(""), c.most*bytesOfName>>20)
 					}
 				}
 			}
@@ -133,7 +133,7 @@ func (c references) names(ctx context.Context, r documents.Reader, run cleanup.R
 		for _, field := range fields {
 			if !said[field.Field] {
 				return nil, doubtful("no document of %s names an object below %s in %s, so every object would count as unused: correct the "+
-					"name in the rule, or take it out of gone", of.Place().Collection, folder[0], field.Field)
+					"name in the rule, or take it out of gone", of.Place(""), folder[0], field.Field)
 			}
 		}
 	}

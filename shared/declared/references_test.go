@@ -106,6 +106,9 @@ func TestSpellings(t *testing.T) {
 		"Markdown":       "![chair](p/in%20use.png)",
 		"no extension":   "p/in use",
 		"two slashes":    "p//in use.png",
+		"another blank":  "p/in\u00a0use.png",
+		"full width":     "p/ｉｎ　ｕｓｅ.png",
+		"the console":    "see BUCKET/files/~2Fp~2Fin use.png",
 		"nowhere":        nil,
 	} {
 		t.Run(name, func(t *testing.T) {

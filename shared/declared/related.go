@@ -44,13 +44,16 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 			i.odd = q.Odd
 		case q.Found:
 			i.exists = q.Of.Exists()
-		case c.isGone(q.Of):
+		case isGone(q.Of):
 			i.missing = append(i.missing, missing(q)...)
 		}
-		c.lookups.answered(q, c.isGone(q.Of))
+		c.lookups.answered(q, q.Of.Place(c.Place()))
 	}
 	return items, nil
 }
+
+// isGone reports whether the absence of what is related makes items due.
+func isGone(r rule.Relation) bool { return strings.HasPrefix(r.Key, "gone") }
 
 // missing returns what does not exist, in words.
 func missing(q *cascade.Question) (all []string) {
@@ -67,13 +70,8 @@ func missing(q *cascade.Question) (all []string) {
 	return all
 }
 
-// isGone reports whether a relation is one whose absence makes items due.
-func (c documentsOf) isGone(r rule.Relation) bool {
-	return slices.ContainsFunc(c.Gone, func(g rule.Relation) bool { return g.Exists() == r.Exists() && g.Place() == r.Place() })
-}
-
-// lookups are where a run that plans looks for related things. A collection that was misspelt, moved or emptied keeps nothing, nor
-// does a field that nobody writes: nobody can tell it from one without exceptions.
+// lookups are where a run that plans looks for related things. A collection that was misspelt, moved or emptied keeps nothing,
+// nor does a field that nobody writes: nobody can tell it from one without exceptions.
 type lookups struct {
 	mu sync.Mutex
 	in map[look]*looked
@@ -81,7 +79,7 @@ type lookups struct {
 
 // look is where something is looked for, and by which fields of what is there.
 type look struct {
-	rule.Place
+	place         rule.Place
 	field, within string
 }
 
@@ -92,27 +90,24 @@ type looked struct {
 	gone        cleanup.Count // since the last report, where absence makes items due
 }
 
-// answered says what a question found. Where its item names any document, that is in the collection that it names.
-func (l *lookups) answered(q *cascade.Question, gone bool) {
+// answered says what a question found in a place. Where its item names any document, that is in the collection that it names.
+func (l *lookups) answered(q *cascade.Question, in rule.Place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	in := look{Place: q.Of.Place(), field: q.Of.Field}
-	if q.Of.Within != nil {
-		in.within = q.Of.Within.Field
-	}
-	if in.Place != (rule.Place{}) && !strings.HasPrefix(in.Collection, "{parent}") || q.UID != "" {
-		of := l.add(in, q.Found && q.Odd == "", gone)
+	fields := q.Of.Fields()
+	at, gone := look{place: in, field: fields[0], within: fields[1]}, isGone(q.Of)
+	if in.IsKnown() {
+		of := l.add(at, q.Found && q.Odd == "", gone)
 		if len(q.Queries) > 0 && len(of.in) < lookedIn && !slices.Contains(of.in, q.Queries[0].Collection) {
 			of.in = append(of.in, q.Queries[0].Collection)
 		}
 		return
 	}
 	for _, ref := range q.Refs {
-		in.Collection, in.Group = path.Base(ref.Collection), ""
-		if in.Collection != ref.Collection {
-			in.Group = in.Collection
+		if at.place = rule.Place(ref.Collection); at.place.Repeats() {
+			at.place = rule.Anywhere(path.Base(ref.Collection))
 		}
-		l.add(in, slices.Contains(q.There, ref), gone)
+		l.add(at, slices.Contains(q.There, ref), gone)
 	}
 }
 
@@ -138,7 +133,7 @@ func (l *lookups) add(in look, found, gone bool) *looked {
 func (l *lookups) considered(ctx context.Context, p *cleanup.Planner, found cleanup.Considered) error {
 	for collection, of := range found.Lookups {
 		if of.Missing+of.Exists > 0 {
-			l.add(look{Place: rule.Place{Collection: collection}}, of.Exists > 0, false)
+			l.add(look{place: rule.Place(collection)}, of.Exists > 0, false)
 		}
 	}
 	return l.report(ctx, p)
@@ -150,35 +145,26 @@ func (l *lookups) report(ctx context.Context, p *cleanup.Planner) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for in, of := range l.in {
-		if in.Place == (rule.Place{}) {
-			continue
-		}
-		if in.Group == "" && of.gone.Missing+of.gone.Exists > 0 {
-			of.gone.Collection = in.Collection
+		if !in.place.IsGroup() && of.gone.Missing+of.gone.Exists > 0 {
+			of.gone.Collection = in.place.String()
 			p.Count(of.gone)
 		}
 		if of.gone = (cleanup.Count{}); of.told {
 			continue
 		}
 		of.told = true
-		odd, err := ofMaps(ctx, p.Documents, in.Place, in.field)
+		odd, err := ofMaps(ctx, p.Documents, in.place, in.field)
 		if err != nil {
 			return err
 		}
 		if odd != "" {
-			p.Count(cleanup.Count{Collection: in.Collection + "." + in.field, Why: odd})
+			p.Count(cleanup.Count{Collection: in.place.String() + "." + in.field, Why: odd})
 		}
 		if of.found {
 			continue
 		}
-		field, empty, err := nothing(ctx, p.Documents, in.Place, of.in, in.field, in.within)
-		switch {
-		case err != nil:
+		if err := countNothing(ctx, p, in.place, of.in, in.field, in.within); err != nil {
 			return err
-		case empty: // that most are missing is normal, unlike with owners of objects, so only this is reported
-			p.Count(cleanup.Count{Collection: in.Collection, Missing: 1})
-		case field != "":
-			p.Count(cleanup.Count{Collection: in.Collection, Field: field})
 		}
 	}
 	return nil
@@ -187,7 +173,7 @@ func (l *lookups) report(ctx context.Context, p *cleanup.Planner) error {
 // ofMaps says what is wrong if a document of a place holds a map in a field, or a list of maps, where the rule says an id or a
 // list of ids: no query finds to what it refers. It costs one read. Of many collections, no index tells.
 func ofMaps(ctx context.Context, r documents.Reader, in rule.Place, field string) (string, error) {
-	if field == "" || in.Group != "" || strings.HasSuffix(field, ".{id}") {
+	if field == "" || in.IsGroup() || strings.HasSuffix(field, ".{id}") {
 		return "", nil
 	}
 	name := strings.TrimSuffix(field, "[]")

@@ -104,3 +104,18 @@ func asList(value any) array {
 	list, _ := value.(array)
 	return list
 }
+
+// TestAReasonSaysSomething: what has no time, and is due all the same, and what is due at any age, has a reason, too.
+func TestAReasonSaysSomething(t *testing.T) {
+	t.Parallel()
+	for want, age := range map[string]any{
+		"usedAt is not set": fields{"field": "usedAt", "days": 9, "optional": true},
+		"of any age":        "any",
+	} {
+		t.Run(want, func(t *testing.T) {
+			f := start(t, fields{"collection": "drafts", "age": age, "maxDuePercent": 100})
+			f.Set(t, "drafts/d", fields{"n": 1})
+			enginetest.Want(t, "reason", want, f.Run(t, `{"dryRun":true}`).Plan[0].Reason)
+		})
+	}
+}

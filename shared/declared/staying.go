@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -34,7 +34,7 @@ func Staying(ctx context.Context, r documents.Reader, key string, of rule.Rule, 
 	s := staying{r, of, map[string]int{}, map[string]map[string]int{}}
 	n := min(lookedBelow, len(due))
 	for i := range n { // all over the plan
-		err = cmp.Or(err, s.look(ctx, key, of.With, due[i*len(due)/n], of.At()))
+		err = cmp.Or(err, s.look(ctx, key, of.With, due[i*len(due)/n], of.Place()))
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.stay)) {
 		for _, name := range slices.Sorted(maps.Keys(s.stay[key])) {
@@ -45,8 +45,17 @@ func Staying(ctx context.Context, r documents.Reader, key string, of rule.Rule, 
 	return said, err
 }
 
+// stays tells what a run finds so.
+func stays(ctx context.Context, p *cleanup.Planner, key string, of rule.Rule, due []string) error {
+	said, err := Staying(ctx, p.Documents, key, of, due)
+	for _, text := range said {
+		p.Warn(ctx, text)
+	}
+	return err
+}
+
 // look looks below a document, with which what with says is deleted.
-func (s *staying) look(ctx context.Context, key string, with []rule.Relation, at, place string) error {
+func (s *staying) look(ctx context.Context, key string, with []rule.Relation, at string, place rule.Place) error {
 	d := documents.Document{Path: at}
 	everything := func(w rule.Relation) bool { return w.Subcollection == rule.Everything }
 	if slices.ContainsFunc(with, everything) || s.looked[key] == lookedBelow {
@@ -71,7 +80,7 @@ func (s *staying) look(ctx context.Context, key string, with []rule.Relation, at
 		}
 		found, err := s.along(ctx, w, d, place)
 		for _, path := range found[:min(lookedBelowWith, len(found))] {
-			err = cmp.Or(err, s.look(ctx, w.Key+".with", w.With, path, w.At(place)))
+			err = cmp.Or(err, s.look(ctx, w.Key+".with", w.With, path, w.Place(place)))
 		}
 		if err != nil {
 			return err
@@ -81,7 +90,7 @@ func (s *staying) look(ctx context.Context, key string, with []rule.Relation, at
 }
 
 // along returns the paths of some documents that are deleted with one of a place by a relation.
-func (s *staying) along(ctx context.Context, w rule.Relation, d documents.Document, place string) (paths []string, err error) {
+func (s *staying) along(ctx context.Context, w rule.Relation, d documents.Document, of rule.Place) (paths []string, err error) {
 	if w.Document != "" {
 		whole, _, err := s.Get(ctx, d.Path)
 		whole.Path = d.Path
@@ -99,8 +108,7 @@ func (s *staying) along(ctx context.Context, w rule.Relation, d documents.Docume
 		}
 		return paths, err
 	}
-	repeats := path.Base(place) != place
-	q, ok := w.Query(d.Ref(), repeats, func(ref documents.Ref) any { return s.Ref(ref.Path()) })
+	q, ok := w.Query(d.Ref(), of.Repeats(), func(ref documents.Ref) any { return s.Ref(ref.Path()) })
 	if !ok {
 		return nil, nil
 	}

@@ -82,6 +82,10 @@ var strangers = map[string]stranger{
 		deleted: []string{"p/2.png"}, said: staysUsed},
 	"a file that another has encoded": {with: array{fields{"objects": "p/**", "field": "cover"}}, files: []string{"p/a 1.png"},
 		data: map[string]any{"due": fields{"cover": "p/a 1.png"}, "young": fields{"cover": "\tp%2Fa%201.png"}}, said: staysUsed},
+	"a file that another has without its extension": {with: array{fields{"objects": "p/**", "field": "cover"}}, files: []string{"p/1.png"},
+		data: map[string]any{"due": fields{"cover": "p/1.png"}, "young": fields{"cover": "p/1"}}, said: staysUsed},
+	"a file with a plus that another has as a form writes it": {with: array{fields{"objects": "p/**", "field": "cover"}}, files: []string{"p/a 1+2.png"},
+		data: map[string]any{"due": fields{"cover": "p/a 1+2.png"}, "young": fields{"cover": "p%2Fa+1%2B2.png"}}, said: staysUsed},
 	"a file among others in a text": {with: array{fields{"objects": "p/**", "field": "cover"}}, files: []string{"p/1.png"},
 		data: map[string]any{"due": fields{"cover": "/p/1.png"}, "young": fields{"cover": "p/0.png|p/1.png"}}, said: staysUsed},
 	"a file that another names by another of the fields": {with: array{fields{"objects": "p/**", "field": "cover"}, fields{"objects": "p/**", "field": "more[].url"}},
@@ -149,7 +153,7 @@ var strangers = map[string]stranger{
 		data:    map[string]any{"drafts/due/parts/none/views/v": fields{}, "drafts/due/parts/none/notes/n": fields{}, "drafts/young/parts/p": fields{}},
 		deleted: []string{"drafts/due/parts/none/notes/n"}, said: "with[0].with: views below 1 of 1 documents would stay"},
 	"a misspelt subcollection with others below": {with: array{fields{"subcollection": "part", "with": array{fields{"subcollection": "notes"}}}},
-		data: map[string]any{"drafts/due/parts/none/notes/n": fields{}}, kept: true, said: "with[0]: the collection part has no document"},
+		data: map[string]any{"drafts/due/parts/none/notes/n": fields{}}, kept: true, said: "with[0]: the collection drafts/{id}/part has no document"},
 	"what refers to it below a missing child": {with: array{fields{"subcollection": "parts", "with": array{fields{"collection": "logs", "field": "part"}}}},
 		data:    map[string]any{"drafts/due/parts/none/x/x": fields{}, "drafts/due/parts/p": fields{}, "logs/1": fields{"part": reference("drafts/due/parts/none")}, "logs/2": fields{"part": reference("drafts/due/parts/p")}},
 		deleted: []string{"drafts/due/parts/p", "logs/1", "logs/2"}},
@@ -186,8 +190,8 @@ var strangers = map[string]stranger{
 	"a tenant that meets one condition": {unless: signed, data: tenants(fields{"tenant": "odd"})},
 
 	// Fields by which unless looks and that no document there has, such as a misspelt one.
-	"nobody has the time":         {unless: messages("creatdAt"), data: messagesOf(fields{"sentAt": old}), kept: true, said: "no document of messages has creatdAt"},
-	"the time is null":            {unless: messages("nullAt"), data: messagesOf(fields{"nullAt": nil}), kept: true, said: "no document of messages has nullAt"},
+	"nobody has the time":         {unless: messages("creatdAt"), data: messagesOf(fields{"sentAt": old}), kept: true, said: "no document of drafts/{id}/messages has creatdAt"},
+	"the time is null":            {unless: messages("nullAt"), data: messagesOf(fields{"nullAt": nil}), kept: true, said: "no document of drafts/{id}/messages has nullAt"},
 	"nobody has the time of logs": {unless: logs("sent", nil), data: map[string]any{"logs/1": fields{"sent": "x", "at": old}}, kept: true, said: "no document of logs has sentAt"},
 	"nobody has the field":        {unless: array{fields{"collection": "logs", "field": "cht"}}, data: logsOf, kept: true, said: "no document of logs has cht"},
 	"the field is null":           {unless: array{fields{"collection": "logs", "field": "null"}}, data: logsOf, kept: true, said: "no document of logs has null"},
@@ -195,6 +199,28 @@ var strangers = map[string]stranger{
 	"others are in the list":      {unless: array{fields{"collection": "logs", "field": "all[]"}}, data: logsOf},
 	"nobody of a group has it":    {unless: array{fields{"collectionGroup": "messages", "field": "cht"}}, data: messagesOf(fields{"of": "x"}), kept: true, said: "no document of messages has cht"},
 	"others are in the group":     {unless: array{fields{"collectionGroup": "messages", "field": "of"}}, data: messagesOf(fields{"of": "other"})},
+
+	// Documents to which others refer by the same field, with what belongs to them.
+	"a team of another":     {with: team, data: ofTeam(fields{"team": "red"}, fields{"team": "red"}), said: staysUsed},
+	"a team of nobody else": {with: team, data: ofTeam(fields{"team": "red"}, fields{"team": "x"}), deleted: []string{"teams/red", "teams/red/days/x"}},
+	"a number of another":   {with: array{fields{"document": "teams/{team}"}}, data: map[string]any{"due": fields{"team": "7"}, "young": fields{"team": int64(7)}, "teams/7": fields{}}, said: staysUsed},
+	"a list of others":      {with: array{fields{"document": "teams/{teams[]}"}}, data: with(ofTeam(fields{"teams": array{"red", "blue"}}, fields{"teams": array{"x", "red"}}), map[string]any{"teams/blue": fields{}}), deleted: []string{"teams/blue"}, said: staysUsed},
+	"keys of others":        {with: array{fields{"document": "teams/{teams.*}"}}, data: ofTeam(fields{"teams": fields{"red": 1}}, fields{"teams": fields{"red": 2}}), said: staysUsed},
+	"a part of an id":       {with: array{fields{"document": "teams/t-{team}"}}, data: map[string]any{"due": fields{"team": "red"}, "young": fields{"team": "red"}, "teams/t-red": fields{}}, said: staysUsed},
+	"below": {with: array{fields{"subcollection": "parts", "with": team}}, data: with(ofTeam(nil, nil), map[string]any{"drafts/due/parts/p": fields{"team": "red"}, "drafts/young/parts/p": fields{"team": "red"}}),
+		deleted: []string{"drafts/due/parts/p"}, said: "another document of drafts/{id}/parts refers to it"},
+	"below, of nobody else": {with: array{fields{"subcollection": "parts", "with": team}}, data: with(ofTeam(nil, nil), map[string]any{"drafts/due/parts/p": fields{"team": "red"}, "drafts/young/parts/p": fields{"team": "x"}}),
+		deleted: []string{"drafts/due/parts/p", "teams/red", "teams/red/days/x"}},
+	"of two that are deleted": {with: array{fields{"collection": "notes", "field": "of", "with": team}},
+		data: with(ofTeam(nil, nil), map[string]any{"notes/1": fields{"of": "due", "team": "red"}, "notes/2": fields{"of": "due", "team": "red"}, "notes/3": fields{"of": "x", "team": "x"}}), deleted: []string{"notes/1", "notes/2", "teams/red", "teams/red/days/x"}},
+
+	// The reasons to delete an item name what must not exist and does not, without a text of a user.
+	"because a document is missing": {gone: array{fields{"document": "users/{by}"}}, data: nobodys, said: "older than 90 days, users/ken does not exist"},
+	"because several are missing":   {gone: array{fields{"document": array{"users/{by}", "admins/{by}"}}}, data: nobodys, said: "users/ken does not exist, admins/ken does not exist"},
+	"because of an odd id":          {gone: array{fields{"document": "users/{odd}"}}, data: nobodys, said: "older than 90 days, users/[9 bytes, SHA-256 "},
+	"because an account is missing": {gone: array{fields{"account": "{by}"}}, data: nobodys, uids: []string{"hana"}, said: "account ken does not exist"},
+	"because nothing refers to it":  {gone: array{fields{"collection": "notes", "field": "of"}}, data: nobodys, said: "no document of notes whose of refers to it exists"},
+	"because nothing lies below it": {gone: array{fields{"subcollection": "parts"}}, data: nobodys, said: "no document in parts below it exists"},
 
 	// Accounts that another rule keeps.
 	"an account that a rule keeps": {with: array{fields{"account": "{id}"}}, others: []string{accountsBut}, uids: []string{"due"},
@@ -234,6 +260,17 @@ var (
 func tenants(due fields) map[string]any {
 	return map[string]any{"due": due, "tenants/pro": fields{"plan": "PRO", "signedAt": old}, "tenants/free": fields{"plan": "FREE", "signedAt": old},
 		"tenants/new": fields{"x": true}, "tenants/odd": fields{"plan": int64(2)}}
+}
+
+// nobodys is a draft to which nothing is related, and what is related to others.
+var nobodys = map[string]any{"due": fields{"by": "ken", "odd": "a\nb <i> x"}, "users/hana": fields{}, "admins/hana": fields{}, "notes/n": fields{"of": "nobody"},
+	"drafts/young/parts/p": fields{}}
+
+var team = array{fields{"document": "teams/{team}", "with": array{fields{"subcollection": "days"}}}}
+
+// ofTeam is a team with what belongs to it, and the drafts.
+func ofTeam(due, young fields) map[string]any {
+	return map[string]any{"due": due, "young": young, "teams/red": fields{}, "teams/red/days/x": fields{}, "teams/other/days/x": fields{}}
 }
 
 const accountsBut = `{"name":"cleanupAccounts","schedule":"0 4 * * *","accounts":"all","age":{"by":"lastActive","days":30},"unless":[{"document":"admins/{uid}"}]}`

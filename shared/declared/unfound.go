@@ -18,8 +18,9 @@ import (
 
 // unfound tells what of a rule's with leads to nothing, and what of its unless keeps nothing, once something is due. The first
 // run that tells it does nothing: what belongs to the items would be left behind, or what is to be kept deleted. A person who
-// finds the names right runs the job again. None does anything where an unless of with looks in vain.
-func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
+// finds the names right runs the job again. None does anything where an unless of with looks in vain. Where nothing is due, it
+// only repeats what the last run told.
+func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) error {
 	files := func(ctx context.Context, prefix string) (bool, error) {
 		for page, err := range p.Objects.Pages(ctx, prefix, objects.Names{}) {
 			return len(page) > 0, err
@@ -30,20 +31,59 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule) error {
 	if err != nil {
 		return err
 	}
-	why, err := Unfound(ctx, p.Documents, nil, r, r.Asks()[len(r.Related()):])
 	isNew := false
 	for _, text := range all {
+		if !due && !slices.Contains(p.LastWarnings, text) { // what is deleted with items is perhaps all deleted
+			continue
+		}
 		p.Warn(ctx, text)
 		isNew = isNew || !slices.Contains(p.LastWarnings, text)
 	}
 	if isNew {
-		why = append(why, strings.Join(all, "; ")+
-			" Nothing is deleted this time. The next run deletes, by hand or by schedule: correct the rule before it, unless it is right")
+		p.Count(cleanup.Count{Collection: r.Source(), Why: strings.Join(all, "; ") +
+			" Nothing is deleted this time. The next run deletes, by hand or by schedule: correct the rule before it, unless it is right"})
 	}
-	if len(why) > 0 {
-		p.Count(cleanup.Count{Collection: r.Source(), Why: strings.Join(why, "; ")})
+	if !due {
+		return nil
 	}
-	return err
+	for _, u := range asksAlong(r) {
+		if err := countNothing(ctx, p, u.Place(u.Of), nil, u.Fields()...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countNothing tells the safety limits of a place in which something is looked for in vain: it has no document, or none has a
+// field.
+func countNothing(ctx context.Context, p *cleanup.Planner, in rule.Place, collections []string, fields ...string) error {
+	if !in.IsKnown() {
+		return nil
+	}
+	field, empty, err := nothing(ctx, p.Documents, in, collections, fields...)
+	switch {
+	case err != nil:
+		return err
+	case empty: // that most are missing is normal, unlike with owners of objects, so only this is reported
+		p.Count(cleanup.Count{Collection: in.String(), Missing: 1})
+	case field != "":
+		p.Count(cleanup.Count{Collection: in.String(), Field: field})
+	}
+	return nil
+}
+
+// asksAlong returns what is looked for to decide about what is deleted with items: by the rule, and by others that are about it.
+func asksAlong(r rule.Rule) []rule.Along {
+	asks := r.Asks()[len(r.Related()):]
+	for _, other := range r.Others {
+		if !other.OfDocuments() { // an account or an object is kept by itself
+			continue
+		}
+		for _, u := range other.Unless {
+			asks = append(asks, rule.Along{Relation: u, Of: other.Place()})
+		}
+	}
+	return asks
 }
 
 // Files reports whether a bucket has a file whose name begins so.
@@ -94,20 +134,20 @@ type lost struct {
 
 // lacks says why a relation leads to nothing; "" if it may lead to something. right asks for the right name.
 func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err error) {
-	to, fields := w.Place(), l.FieldHoles(w.Document+w.Account)
-	if to == (rule.Place{}) { // a field of the item refers to files
+	to, fields := w.Place(w.Of), l.FieldHoles(w.Document+w.Account)
+	if to == "" { // a field of the item refers to files
 		fields = append(fields, w.Field)
 	}
 	if isOwn(w) { // a value of any type is one; of many collections, no index tells
-		field, err := lacking(ctx, l.Reader, w.In, nil, w.Field)
-		if field != w.Field || w.In.Group != "" || strings.Contains(field, "{") {
+		field, err := lacking(ctx, l.Reader, w.Of, nil, w.Field)
+		if field != w.Field || w.Of.IsGroup() || strings.Contains(field, "{") {
 			field = ""
 		}
-		return l.noField(ctx, w.In, field, err)
+		return l.noField(ctx, w.Of, field, err)
 	}
-	if w.In != (rule.Place{}) && isWith(w) { // an account has no fields, and an item without those of gone and unless is kept
-		if field, err := lacking(ctx, l.Reader, w.In, nil, fields...); field != "" || err != nil {
-			return l.noField(ctx, w.In, field, err)
+	if w.Of != "" && isWith(w) { // an account has no fields, and an item without those of gone and unless is kept
+		if field, err := lacking(ctx, l.Reader, w.Of, nil, fields...); field != "" || err != nil {
+			return l.noField(ctx, w.Of, field, err)
 		}
 	}
 	if folder, _, _ := strings.Cut(w.Objects, "{"); w.Objects != "" && l.files != nil {
@@ -116,14 +156,10 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 			return "no file is below " + folder, unlike, err
 		}
 	}
-	if to == (rule.Place{}) || to.Group == rule.Everything || strings.Contains(to.Group, "{") { // {parent} stands for the collection
+	if !to.IsKnown() {
 		return "", "", nil
 	}
-	within := ""
-	if w.Within != nil {
-		within = w.Within.Field
-	}
-	field, empty, err := nothing(ctx, l.Reader, to, nil, w.Field, within)
+	field, empty, err := nothing(ctx, l.Reader, to, nil, w.Fields()...)
 	if !empty || err != nil {
 		return l.noField(ctx, to, field, err)
 	}
@@ -133,7 +169,7 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 	if right, err = Meant(ctx, l.Reader, to, ""); right == unlike && !isWith(w) {
 		right += " If it is, put any document into it"
 	}
-	return fmt.Sprintf("the collection %s has no document", to.Collection), right, err
+	return fmt.Sprintf("the collection %s has no document", to), right, err
 }
 
 // noField says that no document of a place has a field, unless it is "" or that could not be read.
@@ -142,7 +178,7 @@ func (l *lost) noField(ctx context.Context, in rule.Place, field string, err err
 		return "", "", err
 	}
 	right, err = Meant(ctx, l.Reader, in, field)
-	return fmt.Sprintf("no document of %s has %s", in.Collection, field), right, err
+	return fmt.Sprintf("no document of %s has %s", in, field), right, err
 }
 
 // unlike asks for a name like which there is none.
@@ -154,7 +190,7 @@ const fewToName = 3
 // Meant asks whether a field of a place's documents that none has, or with "" the collection itself, which has no document, is
 // another one that there is.
 func Meant(ctx context.Context, r documents.Reader, in rule.Place, field string) (asks string, err error) {
-	name, there := cmp.Or(field, in.Collection), []string{}
+	name, there := cmp.Or(field, in.String()), []string{}
 	switch {
 	case field != "":
 		found, err := r.First(ctx, in.Query(), "", fewToName)
@@ -164,7 +200,7 @@ func Meant(ctx context.Context, r documents.Reader, in rule.Place, field string)
 		for _, d := range found {
 			there = slices.AppendSeq(there, maps.Keys(d.Data))
 		}
-	case in.Group == "":
+	case !in.IsGroup():
 		if there, err = r.Collections(ctx, documents.Ref{}); err != nil {
 			return "", err
 		}
@@ -183,7 +219,7 @@ func (l *lost) below(ctx context.Context, w rule.Relation) (bool, error) {
 		if b.Subcollection == "" || w.Subcollection == "" {
 			continue
 		}
-		found, err := l.First(ctx, b.Place().Query(documents.NameOnly...), "", lookedIn)
+		found, err := l.First(ctx, b.Place("").Query(documents.NameOnly...), "", lookedIn)
 		of := func(d documents.Document) bool {
 			return path.Base(path.Dir(path.Dir(d.Ref().Collection))) == w.Subcollection
 		}
@@ -205,15 +241,15 @@ func nothing(ctx context.Context, r documents.Reader, in rule.Place, collections
 	if lacks, err = lacking(ctx, r, in, collections, fields...); err != nil {
 		return "", false, err
 	}
-	if lacks == "" && in.Group == "" && strings.Join(fields, "") != "" {
+	if lacks == "" && !in.IsGroup() && strings.Join(fields, "") != "" {
 		return "", false, nil
 	}
 	found, err := r.First(ctx, in.Query(documents.NameOnly...), "", 1)
 	return lacks, len(found) == 0, err
 }
 
-// lacking returns what no document of a place has by which the first of fields, as a rule writes them, could lead somewhere; "" if
-// all could, or if there is no document to tell by.
+// lacking returns what no document of a place has by which the first of fields, as a rule writes them, could lead somewhere; ""
+// if all could, or if there is no document to tell by.
 func lacking(ctx context.Context, r documents.Reader, in rule.Place, collections []string, fields ...string) (
 	lacks string, err error,
 ) {
@@ -232,7 +268,7 @@ func lackingOne(ctx context.Context, r documents.Reader, in rule.Place, collecti
 	q, n := in.Query(name), 1
 	var asks []documents.Query
 	switch {
-	case in.Group == "":
+	case !in.IsGroup():
 		q.OrderBy = []string{name}
 		set := q
 		set.Where = []documents.Filter{{Field: name, Op: "!=", Value: nil}}
@@ -240,7 +276,7 @@ func lackingOne(ctx context.Context, r documents.Reader, in rule.Place, collecti
 			q.From = []any{of.least}
 			asks = append(asks, q)
 		}
-	case len(collections) > 0 && collections[0] != in.Group:
+	case len(collections) > 0 && strings.Contains(collections[0], "/"):
 		for _, collection := range collections {
 			asks = append(asks, documents.Query{Collection: collection, Select: q.Select})
 		}
@@ -248,12 +284,12 @@ func lackingOne(ctx context.Context, r documents.Reader, in rule.Place, collecti
 		asks, n = append(asks, q), lookedIn
 	}
 	lacks := ""
-	if in.Group == "" {
+	if !in.IsGroup() {
 		lacks = name
 	}
 	for _, q := range asks {
 		found, err := r.First(ctx, q, "", n)
-		if err != nil || len(found) == 0 && in.Group == "" {
+		if err != nil || len(found) == 0 && !in.IsGroup() {
 			return lacks, err
 		}
 		for _, d := range found {

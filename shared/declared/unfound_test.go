@@ -26,7 +26,7 @@ func TestWithThatLeadsToNothing(t *testing.T) {
 		"collection":              {fields{"collection": "commnts", "field": "of"}, said("with[0]", "it comments", empty, "commnts")},
 		"field":                   {fields{"collection": "comments", "field": "off"}, said("with[0]", "it of", hasNot, "comments", "off")},
 		"field that is null":      {fields{"collection": "comments", "field": "null"}, said("with[0]", "that its name", hasNot, "comments", "null")},
-		"subcollection":           {fields{"subcollection": "part"}, said("with[0]", "that its name", empty, "part")},
+		"subcollection":           {fields{"subcollection": "part"}, said("with[0]", "that its name", empty, "drafts/{id}/part")},
 		"document":                {fields{"document": "user/{by}"}, said("with[0]", "it users", empty, "user")},
 		"document's field":        {fields{"document": "users/{bye}"}, said("with[0]", "it by", hasNot, "drafts", "bye")},
 		"a list of documents":     {fields{"document": "users/{bye[]}"}, said("with[0]", "it by", hasNot, "drafts", "bye")},
@@ -37,8 +37,8 @@ func TestWithThatLeadsToNothing(t *testing.T) {
 		"field of a folder":       {fields{"objects": "covers/**", "field": "covr"}, said("with[0]", "it cover", hasNot, "drafts", "covr")},
 		"list of maps":            {fields{"objects": "covers/**", "field": "photos[].ur"}, ""}, // an index knows of no element
 		"list":                    {fields{"objects": "covers/**", "field": "photo[].url"}, said("with[0]", "it photos", hasNot, "drafts", "photo")},
-		"nested subcollection":    {below(fields{"subcollection": "not"}), said("with[0].with[0]", "that its name", empty, "not")},
-		"nested document's field": {below(fields{"document": "users/{bye}"}), said("with[0].with[0]", "it by", hasNot, "parts", "bye")},
+		"nested subcollection":    {below(fields{"subcollection": "not"}), said("with[0].with[0]", "that its name", empty, "drafts/{id}/parts/{id}/not")},
+		"nested document's field": {below(fields{"document": "users/{bye}"}), said("with[0].with[0]", "it by", hasNot, "drafts/{id}/parts", "bye")},
 		"nested field":            {below(fields{"collection": "comments", "field": "off"}), said("with[0].with[0]", "it of", hasNot, "comments", "off")},
 		"all is there":            {below(fields{"document": "users/{by}"}), ""},
 		"of others":               {fields{"collection": "comments", "field": "of"}, ""},
@@ -84,6 +84,60 @@ func TestWithThatLeadsToNothing(t *testing.T) {
 	}
 }
 
+// TestExceptionsOfWithThatLeadToNothing: a collection or a field that is misspelt in the unless of what is deleted along, or in that of
+// another rule about it, keeps nothing, so nothing is deleted.
+func TestExceptionsOfWithThatLeadToNothing(t *testing.T) {
+	t.Parallel()
+	const empty, hasNot = "hold holds no document at all", "no document of holds has off,"
+	parts := func(unless ...any) array { return array{fields{"subcollection": "parts", "unless": array(unless)}} }
+	below := fields{"subcollection": "parts", "with": array{fields{"subcollection": "notes", "unless": array{fields{"document": "hold/{id}"}}}}}
+	others := `{"name":"cleanupParts","schedule":"0 4 * * *","collection":"drafts/{d}/parts","age":"any","unless":[{"document":"hold/{id}"}]}`
+	for name, tt := range map[string]struct {
+		with   array
+		others []string
+		told   string // empty: nothing is doubtful
+	}{
+		"a document":              {parts(fields{"document": "hold/{id}"}), nil, empty},
+		"a field":                 {parts(fields{"field": "pin", "==": true}, fields{"collection": "holds", "field": "off"}), nil, hasNot},
+		"below":                   {array{below}, nil, empty},
+		"another rule's":          {array{fields{"subcollection": "parts"}}, []string{others}, empty},
+		"of others":               {parts(fields{"document": "holds/{id}"}, fields{"collection": "holds", "field": "of"}), nil, ""},
+		"a condition nobody has":  {parts(fields{"field": "pin", "==": true}), nil, ""},
+		"another rule's, of some": {array{fields{"subcollection": "parts"}}, []string{strings.Replace(others, "hold/", "holds/", 1)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := startEntry(t, entry(t, drafts(fields{"maxDuePercent": 100, "with": tt.with}), tt.others...))
+			for _, path := range []string{"holds/x", "drafts/due/parts/p", "drafts/due/parts/p/notes/n"} {
+				f.Set(t, path, fields{"of": "other"})
+			}
+			f.Set(t, "drafts/due", fields{"updatedAt": old})
+			for range 2 {
+				rep := f.Run(t, "")
+				if f.Now = f.Now.Add(time.Hour); tt.told == "" {
+					enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 1))
+					return
+				}
+				enginetest.WantAborted(t, rep, "empty collection: "+tt.told)
+			}
+			enginetest.WantAborted(t, f.Run(t, `{"force":true}`))
+			enginetest.Want(t, "drafts", []string{"due"}, f.IDs(t, "drafts"))
+		})
+	}
+}
+
+// TestNothingMoreToDeleteAlong: where nothing is due, nobody is told of what was deleted with the last items.
+func TestNothingMoreToDeleteAlong(t *testing.T) {
+	f := start(t, drafts(fields{"maxDuePercent": 100, "with": array{fields{"subcollection": "parts"}}}))
+	f.Set(t, "drafts/due", fields{"updatedAt": old})
+	f.Set(t, "drafts/due/parts/p", fields{"x": true})
+	f.Set(t, "drafts/due/notes/n", fields{"x": true}) // which stays, and is told
+	enginetest.Want(t, "warnings", 1, len(f.Run(t, "").Warnings))
+	f.Now = f.Now.Add(time.Hour)
+	rep := f.Run(t, "")
+	enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{})
+	enginetest.Want(t, "warnings where nothing is due", 0, len(rep.Warnings))
+}
+
 // TestWithOfAccountsThatLeadsToNothing: the same of what is deleted together with accounts.
 func TestWithOfAccountsThatLeadsToNothing(t *testing.T) {
 	f := start(t, guests(fields{"with": array{fields{"document": "user/{uid}"}, fields{"document": "profiles/{uid}", "with": array{fields{"subcollection": "order"}}}}}))
@@ -95,35 +149,8 @@ func TestWithOfAccountsThatLeadsToNothing(t *testing.T) {
 	f.Set(t, "profiles/one/orders/o", fields{"x": true})
 	f.Set(t, "profiles/other", fields{"x": true})
 	f.Now = f.Now.Add(time.Hour)
-	enginetest.WantAborted(t, f.Run(t, ""), "never found: with[1].with[0]: the collection order has no document")
+	enginetest.WantAborted(t, f.Run(t, ""), "never found: with[1].with[0]: the collection profiles/{id}/order has no document")
 	enginetest.Want(t, "accounts", []string{"one"}, f.Accounts(t))
-}
-
-// TestUnlessOfWithThatLooksInVain: an exception of with whose collection is empty, or by a field that nobody writes, keeps nothing, so
-// no run does anything until it is right.
-func TestUnlessOfWithThatLooksInVain(t *testing.T) {
-	t.Parallel()
-	for told, unless := range map[string]fields{
-		"the collection holdz has no document, so a run does nothing: is it holds?": {"document": "holdz/{id}"},
-		"no document of holds has bil, so a run does nothing: is it bill?":          {"collection": "holds", "field": "bil"},
-		"": {"collection": "holds", "field": "bill"},
-	} {
-		t.Run(told, func(t *testing.T) {
-			f := start(t, drafts(fields{"with": array{fields{"subcollection": "bills", "unless": array{unless}}}}))
-			f.Set(t, "holds/h", fields{"bill": "other"})
-			f.Set(t, "drafts/d", fields{"updatedAt": old})
-			f.Set(t, "drafts/d/bills/b", fields{"x": true})
-			if told == "" {
-				enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
-				return
-			}
-			for range 2 {
-				f.Now = f.Now.Add(time.Hour)
-				enginetest.WantAborted(t, f.Run(t, `{"force":true}`), "never found: with[0].unless[0]: "+told)
-			}
-			enginetest.Want(t, "drafts", []string{"d"}, f.IDs(t, "drafts"))
-		})
-	}
 }
 
 // TestConditionThatKeepsNothing: a condition of unless on a field that no document has keeps nothing. Plan and run name it, and the

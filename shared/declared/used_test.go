@@ -56,6 +56,23 @@ func TestManyFiles(t *testing.T) {
 	enginetest.Want(t, "kept", 1, rep.Kept["photos[] may refer to more files than anybody can tell"])
 }
 
+// TestFilesBehindTheFirst200: of a document that refers to more files than a commit looks up, the others stay, like the one here that
+// another document refers to.
+func TestFilesBehindTheFirst200(t *testing.T) {
+	f := start(t, drafts(fields{"maxDuePercent": 100, "with": array{fields{"objects": "covers/**", "field": "photos[]"}}}))
+	var photos array
+	for i := range 200 {
+		photos = append(photos, fmt.Sprintf("covers/none%03d.png", i))
+	}
+	f.Put(t, "covers/shared.png", nil, nil)
+	f.Set(t, "drafts/due", fields{"updatedAt": old, "photos": append(photos, "covers/shared.png")})
+	f.Set(t, "drafts/young", fields{"updatedAt": now, "photos": array{"covers/shared.png"}})
+	rep := f.Run(t, "")
+	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 1))
+	enginetest.Want(t, "files", []string{"covers/shared.png"}, f.Objects(t))
+	enginetest.Want(t, "kept", 1, rep.Kept["one document names more than 200 objects"])
+}
+
 // sharedFile runs a rule about a document that refers to a file, and another that stays and refers to what others is.
 func sharedFile(t *testing.T, field, own, others, in string) {
 	t.Helper()
@@ -95,58 +112,4 @@ func sharedFile(t *testing.T, field, own, others, in string) {
 	enginetest.Want(t, "files", want, f.Objects(t))
 	enginetest.Want(t, "kept because of others", others != "", rep.Kept["another document of drafts refers to it"]+
 		rep.Kept["another document of users/{user}/drafts refers to it"] > 0)
-}
-
-// TestDocumentsThatOthersReferTo: a document to which a field leads stays as long as another document refers to it by that field, wherever
-// the field is; what belongs to it stays with it.
-func TestDocumentsThatOthersReferTo(t *testing.T) {
-	t.Parallel()
-	team := fields{"document": "teams/{team}", "with": array{fields{"subcollection": "days"}}}
-	for name, tt := range map[string]struct {
-		rule         fields
-		due, another map[string]any // documents
-		shared       string         // what both refer to
-	}{
-		"a field":  {fields{"with": array{team}}, map[string]any{"drafts/d": fields{"team": "red"}}, map[string]any{"drafts/o": fields{"team": "red"}}, "teams/red"},
-		"a number": {fields{"with": array{team}}, map[string]any{"drafts/d": fields{"team": "7"}}, map[string]any{"drafts/o": fields{"team": int64(7)}}, "teams/7"},
-		"a list": {fields{"with": array{fields{"document": "teams/{teams[]}"}}}, map[string]any{"drafts/d": fields{"teams": array{"red", "blue"}}},
-			map[string]any{"drafts/o": fields{"teams": array{"x", "red"}}}, "teams/red"},
-		"keys of a map": {fields{"with": array{fields{"document": "teams/{teams.*}"}}}, map[string]any{"drafts/d": fields{"teams": fields{"red": 1}}},
-			map[string]any{"drafts/o": fields{"teams": fields{"red": 2}}}, "teams/red"},
-		"a part of an id": {fields{"with": array{fields{"document": "teams/t-{team}"}}}, map[string]any{"drafts/d": fields{"team": "red"}},
-			map[string]any{"drafts/o": fields{"team": "red"}}, "teams/t-red"},
-		"many collections": {fields{"collection": "users/{user}/drafts", "with": array{fields{"document": "users/{user}/teams/{team}"}}},
-			map[string]any{"users/u/drafts/d": fields{"team": "red"}}, map[string]any{"users/u/drafts/o": fields{"team": "red"}, "users/v/drafts/o": fields{"team": "red"}}, "users/u/teams/red"},
-		"below": {fields{"with": array{fields{"subcollection": "parts", "with": array{team}}}}, map[string]any{"drafts/d/parts/p": fields{"team": "red"}},
-			map[string]any{"drafts/o/parts/p": fields{"team": "red"}}, "teams/red"},
-		"what refers to it": {fields{"with": array{fields{"collection": "notes", "field": "of", "with": array{team}}}},
-			map[string]any{"notes/d": fields{"of": "d", "team": "red"}, "notes/d2": fields{"of": "d", "team": "red"}}, map[string]any{"notes/o": fields{"of": "o", "team": "red"}}, "teams/red"},
-	} {
-		for _, stays := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, another stays: %t", name, stays), func(t *testing.T) {
-				rule := drafts(with(fields{"maxDuePercent": 100}, tt.rule))
-				f := start(t, rule)
-				f.Set(t, tt.shared, fields{"x": true})
-				f.Set(t, "teams/other/days/x", fields{"x": true})
-				f.Set(t, tt.shared+"/days/x", fields{"x": true})
-				f.Set(t, "drafts/d", fields{"updatedAt": old})
-				f.Set(t, "drafts/o", fields{"updatedAt": now})
-				for path, data := range tt.due {
-					f.Set(t, path, with(data.(fields), fields{"updatedAt": old}))
-				}
-				for path, data := range tt.another {
-					if !stays && path != "users/v/drafts/o" { // which refers to another of the same id
-						data = fields{"team": "x", "of": "x", "teams": nil}
-					}
-					f.Set(t, path, with(data.(fields), fields{"updatedAt": now}))
-				}
-				enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
-				_, there := f.Everything(t)[tt.shared]
-				enginetest.Want(t, tt.shared+" is there", stays, there)
-				if _, below := f.Everything(t)[tt.shared+"/days/x"]; stays && !below {
-					t.Error("what belongs to it is deleted")
-				}
-			})
-		}
-	}
 }

@@ -59,8 +59,8 @@ func (c documentsOf) warned(due cleanup.Decision, d documents.Document, run clea
 func (c documentsOf) stands(d documents.Document, mark time.Time) bool {
 	item, _ := c.ItemOf(d)
 	return !slices.ContainsFunc(c.Age, func(a criteria.Age) bool {
-		at, set, ok := timeOf(item, a)
-		return set && (!ok || !at.Before(a.Cutoff(mark)))
+		value, at, ok := timeOf(item, a)
+		return value != nil && (!ok || !at.Before(a.Cutoff(mark)))
 	})
 }
 
@@ -74,7 +74,7 @@ func Message(r rule.Rule, d documents.Document, at time.Time) (ref documents.Ref
 	item, _ := r.ItemOf(d)
 	since := []string{d.Path, r.Warn.Field}
 	for _, a := range r.Age {
-		old, _, _ := timeOf(item, a)
+		_, old, _ := timeOf(item, a)
 		since = append(since, old.UTC().Format(time.RFC3339Nano))
 	}
 	to, named := item.Fill(r.Warn.Create + "/warning_" + digest.Of(since...))

@@ -10,7 +10,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 const (
@@ -211,22 +210,6 @@ func TestWarnReads(t *testing.T) {
 	if reads := rep.Usage.FirestoreReads; reads > 2*n+10 {
 		t.Errorf("%d reads", reads)
 	}
-}
-
-// TestWarnNeeds an index in a group, and says who may write the mark.
-func TestWarnNeeds(t *testing.T) {
-	t.Parallel()
-	e := entry(t, fields{"collectionGroup": "drafts", "age": fields{"field": "editedAt", "days": 90},
-		"warn": fields{"days": 1, "field": "warnedAt", "create": "mail", "data": fields{"to": "{ownerId}"}}})
-	enginetest.Want(t, "judged", map[string][]string{"drafts": {"editedAt", "warnedAt"}}, e.Judged())
-	if !slices.ContainsFunc(e.FieldOverrides, func(o manifest.FieldOverride) bool {
-		return o.CollectionGroup == "drafts" && o.FieldPath == "warnedAt"
-	}) {
-		t.Errorf("no index finds the marks: %+v", e.FieldOverrides)
-	}
-	enginetest.Want(t, "read", []string{"editedAt", "ownerId", "warnedAt"}, e.Query(now).Select)
-	enginetest.Want(t, "words", "deletes documents of every collection drafts whose editedAt is more than 90 days ago, "+
-		"if that still holds 1 day after the rule set warnedAt and wrote a document to mail", e.Words())
 }
 
 // TestTheDayIsThatOfTheTimeZone: people are told the day in the entry's time zone, and nothing goes before it has begun there, whatever

@@ -3,7 +3,6 @@ package documents
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -34,7 +33,7 @@ func bound() []grpc.DialOption {
 			switch {
 			case !is || most == 0:
 			case errors.Is(err, io.EOF) && bytes > most:
-				return fmt.Errorf("%d bytes are %w", bytes, ErrTooMuch)
+				return ErrTooMuch
 			case err == nil && batch.GetFound() != nil:
 				if bytes += proto.Size(batch.GetFound()); bytes > most {
 					batch.GetFound().Fields = nil

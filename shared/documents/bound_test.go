@@ -15,7 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
-// TestAtMost: what is more than a transaction wants to hold is no answer, and the error says how much it is; what just fits is one.
+// TestAtMost: what is more than a transaction wants to hold is no answer; what just fits is one.
 func TestAtMost(t *testing.T) {
 	t.Parallel()
 	p := backendstest.Start(t)
@@ -50,8 +50,7 @@ func TestAtMost(t *testing.T) {
 	if n, err := read(whole); err != nil || n != 200_000 {
 		t.Errorf("as many bytes as there are: %d, %v", n, err)
 	}
-	n, err := read(whole - 1)
-	if n != 0 || !errors.Is(err, documents.ErrTooMuch) {
+	if n, err := read(whole - 1); n != 0 || !errors.Is(err, documents.ErrTooMuch) {
 		t.Errorf("one byte less: %d, %v", n, err)
 	}
 	if all, err := c.Reader().GetAll(ctx, paths); err != nil || len(all) != 20 {

@@ -14,13 +14,11 @@ import (
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/documents/meter"
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/retry"
 	"github.com/firesweep/firesweep/shared/documents/wire"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // DatabaseHeader names the database that a request is for: Google's front end routes by headers and does not read requests.
@@ -48,7 +46,7 @@ type Client struct {
 // Open connects to a database. It applies further dial options, such as interceptors, to every connection. It fails if no
 // credentials are found. A failed attempt leaves nothing behind, so a later one can succeed.
 func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, error) {
-	own := slices.Concat(bound(), wire.Before(askEverywhere), retry.DialOptions(), wire.After(harmlessAnswers), meter.DialOptions())
+	own := slices.Concat(bound(), wire.Before(askEverywhere), retry.DialOptions(), meter.DialOptions())
 	dial = slices.Concat(own, dial)
 	asOwner := []grpc.DialOption{grpc.WithPerRPCCredentials(emulatorOwner{})}
 	options, err := wire.ClientOptions(db.EmulatorHost, dial, append(asOwner, EmulatorDial...)...)
@@ -84,26 +82,12 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 	return c, nil
 }
 
-// harmlessAnswers makes the text of an error harmless: Firestore repeats ids in it.
-func harmlessAnswers(_ string, _ any, err error) error {
-	if err == nil || err.Error() == harmless.Text(err.Error()) {
-		return err
-	}
-	said := status.Convert(err).Proto()
-	said.Message = harmless.Text(said.GetMessage())
-	return status.ErrorProto(said)
-}
-
 // Close closes the connections. On an emulator both clients share one connection, so closing it twice is no error.
 func (c *Client) Close() error {
 	err := c.firestore.Close()
 	_ = c.raw.Close() // an error only means that the shared connection is already closed
 	return err
 }
-
-// Firestore returns the client library's client, for what a [Reader] lacks, such as a list of the collections. Nothing repeats
-// its requests.
-func (c *Client) Firestore() *firestore.Client { return c.firestore }
 
 // Reader returns the reading side of the database.
 func (c *Client) Reader() Reader { return Reader{c: c} }

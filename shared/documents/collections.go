@@ -3,13 +3,13 @@ package documents
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/api/iterator"
 
 	"github.com/firesweep/firesweep/shared/documents/retry"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Everywhere ends a [Query.Collection] of all collections below a document, however deep and be there documents between or not.
@@ -34,7 +34,7 @@ func (r Reader) Collections(ctx context.Context, document Ref) (names []string, 
 	if path := document.Path(); path != "" {
 		ref, err := r.c.doc(path)
 		if err != nil {
-			return nil, harmless.Errorf("list the collections below %s: %w", document, err)
+			return nil, fmt.Errorf("list the collections below %s: %w", document, err)
 		}
 		list, below = ref.Collections, " below "+document.String()
 	}
@@ -47,7 +47,7 @@ func (r Reader) Collections(ctx context.Context, document Ref) (names []string, 
 		return err
 	})
 	if err != nil {
-		return nil, harmless.Errorf("list the collections%s: %w", below, err)
+		return nil, fmt.Errorf("list the collections%s: %w", below, err)
 	}
 	slices.Sort(names)
 	return names, nil
@@ -58,7 +58,7 @@ func (r Reader) Collections(ctx context.Context, document Ref) (names []string, 
 func (r Reader) Listed(ctx context.Context, collection string, most int) (all []Ref, err error) {
 	in := r.c.firestore.Collection(collection)
 	if in == nil {
-		return nil, harmless.Errorf("list %s: it is not a collection's path", Shown(collection))
+		return nil, fmt.Errorf("list %s: it is not a collection's path", Shown(collection))
 	}
 	err = retry.Do(ctx, func(ctx context.Context) error {
 		listed := in.DocumentRefs(ctx)
@@ -76,7 +76,7 @@ func (r Reader) Listed(ctx context.Context, collection string, most int) (all []
 		return nil
 	})
 	if err != nil {
-		return nil, harmless.Errorf("list the documents of %s: %w", Shown(collection), err)
+		return nil, fmt.Errorf("list the documents of %s: %w", Shown(collection), err)
 	}
 	return all, nil
 }

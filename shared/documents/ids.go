@@ -85,7 +85,7 @@ func Shown(path string) string {
 		if i%2 == 1 {
 			parts[i] = shownID(part)
 		} else {
-			parts[i] = harmless.Cut(harmless.Text(part), 128)
+			parts[i] = harmless.Cut(part, 128)
 		}
 	}
 	return strings.Join(parts, "/")

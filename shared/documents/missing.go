@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/firesweep/firesweep/shared/documents/retry"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // mostNames is how many ids one condition may list: Firestore's limit.
@@ -49,7 +48,7 @@ func (r Reader) Missing(ctx context.Context, collection string, ids []string) ([
 		})
 	}
 	if err := lookups.Wait(); err != nil {
-		return nil, harmless.Errorf("look up %d ids in %s: %w", len(ids), Shown(collection), err)
+		return nil, fmt.Errorf("look up %d ids in %s: %w", len(ids), Shown(collection), err)
 	}
 	return slices.Concat(none...), nil
 }

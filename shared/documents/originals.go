@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/documents/retry"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Original is a whole document in the form of Firestore's API.
@@ -33,7 +33,7 @@ func (r Reader) Originals(ctx context.Context, paths []string) (found map[string
 		return err
 	})
 	if err != nil {
-		return nil, harmless.Errorf("read %d documents: %w", len(paths), err)
+		return nil, fmt.Errorf("read %d documents: %w", len(paths), err)
 	}
 	return found, nil
 }

@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/firesweep/firesweep/shared/documents/retry"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // defaultPageSize is the [Query.PageSize] of queries that set none.
@@ -104,7 +103,7 @@ func (r Reader) page(ctx context.Context, q Query, from Cursor, size int) (page 
 
 // failed returns the error of a query, which says what was tried.
 func (q Query) failed(what string, err error) error {
-	return harmless.Errorf("%s %s: %w", what, Shown(q.Collection), err)
+	return fmt.Errorf("%s %s: %w", what, Shown(q.Collection), err)
 }
 
 // First returns the first documents that a query matches from a cursor on, at most n. It makes no cursor for the next page,
@@ -206,7 +205,7 @@ func (c *Client) doc(path string) (*firestore.DocumentRef, error) {
 	if ref := c.firestore.Doc(path); ref != nil {
 		return ref, nil
 	}
-	return nil, harmless.Errorf("%s is not a document's path", Shown(path))
+	return nil, fmt.Errorf("%s is not a document's path", Shown(path))
 }
 
 // Get reads one document; found is false if there is none.
@@ -220,7 +219,7 @@ func (r Reader) Get(ctx context.Context, path string) (d Document, found bool, e
 		})
 	}
 	if err != nil {
-		return Document{}, false, harmless.Errorf("read %s: %w", Shown(path), err)
+		return Document{}, false, fmt.Errorf("read %s: %w", Shown(path), err)
 	}
 	return d, found, nil
 }
@@ -275,7 +274,7 @@ func (r Reader) getAll(
 	}
 	snapshots, err := read(refs)
 	if err != nil {
-		return nil, harmless.Errorf("read %s and %d more: %w", Shown(paths[0]), len(paths)-1, err)
+		return nil, fmt.Errorf("read %s and %d more: %w", Shown(paths[0]), len(paths)-1, err)
 	}
 	found := make(map[string]Document, len(snapshots))
 	for _, s := range snapshots {
@@ -402,7 +401,7 @@ func (q Query) cursor(d Document, value func(field string) any) (Cursor, error) 
 			cv.Bool = &v
 		case nil:
 		default:
-			return "", harmless.Errorf("%s: a %T in %s cannot be a cursor", d.Ref(), v, field)
+			return "", fmt.Errorf("%s: a %T in %s cannot be a cursor", d.Ref(), v, field)
 		}
 		values = append(values, cv)
 	}

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/firesweep/firesweep/shared/documents/retry"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Ref names a document: the path of its collection and its id.
@@ -95,7 +94,7 @@ func (t *Transaction) Apply(writes ...Write) error {
 			err = w.add(t.tx, ref)
 		}
 		if err != nil {
-			return harmless.Errorf("%s: %w", w, err)
+			return fmt.Errorf("%s: %w", w, err)
 		}
 	}
 	return nil

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,10 +24,10 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/internal/apply"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/internal/plan"
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -200,11 +202,11 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	binding := f.Binding(cfg)
 	r := &run{
 		Teller: &tell.Teller{Worker: f.Job.Task != nil, Report: &report.Report{
-			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.force, Now: now, StartedAt: started,
-			Database: cfg.Database, Bucket: binding.Bucket, Revision: f.Getenv("K_REVISION"), Version: version.String(), Binding: binding,
-			Approved: req.approved.Size(),
+			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.Force, Now: now, StartedAt: started,
+			Database: cfg.Database, Bucket: binding.Bucket, Revision: cmp.Or(req.By, f.Getenv("K_REVISION")), Version: version.String(), Binding: binding,
+			Approved: req.Approved.Size(),
 			Actions:  map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
-		}, Wrote: map[string]int{}, Logger: log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id)))},
+		}, Logger: log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id)))},
 		deadline: deadline{
 			clock: f.Clock, timeout: f.Timeout, begun: wall, planUntil: wall.Add(stopAfter / 2), stopAt: wall.Add(stopAfter), preview: *req.dryRun,
 		},
@@ -212,12 +214,11 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		job:     f.Job,
 		config:  cfg,
 		hooks:   f.Hooks,
-		options: plan.Options{Bytes: f.Hooks.PlanBytes},
 		clients: c,
 		meter:   new(usage.Meter),
 		ownStop: f.StopAfter > 0,
 	}
-	r.decider = &decide.Decider{Teller: r.Teller, Time: &r.deadline, Job: f.Job, Run: r.known(), Documents: c.Documents.Reader(), Approved: req.approved,
+	r.decider = &decide.Decider{Teller: r.Teller, Time: &r.deadline, Job: f.Job, Run: r.known(), Documents: c.Documents.Reader(), Approved: req.Approved,
 		Saves: cfg.UndoDays > 0 && !*req.dryRun}
 	r.applier = &apply.Applier{Decider: r.decider, Log: &runlog.Log{
 		Job: f.Job.Name, Run: id, Saves: r.decider.Saves, Expire: started.AddDate(0, 0, max(1, cfg.UndoDays)),
@@ -295,8 +296,10 @@ func (f *Function) Close() {
 func respond(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	e := json.NewEncoder(w)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false) // people read this in a terminal
+	_ = e.Encode(body)     // a report can always be encoded
 	// An error here means that the caller is gone; what the run did is in the log and in cleanupRuns.
-	_ = e.Encode(body)
+	_, _ = w.Write(harmless.JSON(text.Bytes()))
 }

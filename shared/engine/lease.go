@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,8 +38,11 @@ func (r *run) acquire(ctx context.Context) error {
 		begun := r.Report.Begun()
 		after, err := s.Acquire(jobstate.Candidate{
 			Who: r.Report.RunID, Begun: &begun, Retry: r.scheduled && !r.Report.Force,
-			Now: now, For: r.timeout + jobstate.Margin, Longest: jobstate.Longest,
+			Now: now, For: r.timeout + jobstate.Margin,
 		})
+		if _, leased := errors.AsType[*jobstate.LeasedError](err); leased {
+			err = cmp.Or(s.TooLong(r.config, r.job.Name, now), err)
+		}
 		if killed = s.Killed(now); err != nil || killed == nil {
 			return after, nil, err
 		}

@@ -6,9 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // TestRequestsOfARunsEnds: the lease takes two requests, and the end of the run one, for the record is known from then.
@@ -34,4 +39,106 @@ func TestClockThatIsWrong(t *testing.T) {
 		enginetest.Want(t, "left", 1, len(left(t, f)))
 		enginetest.Want(t, "the job's record", 0, len(job(t, f)))
 	}
+}
+
+// TestKilledRunIsFound: the run that takes the lease of a dead one over saves a report for it, in the same commit.
+func TestKilledRunIsFound(t *testing.T) {
+	f := thingsFunction(t, 10, 2)
+	wall := start
+	f.Clock = func() time.Time { return wall }
+	var record map[string]any
+	f.Hooks.BeforeApply = func() { record = job(t, f) }
+	killed := f.Run(t, `{"force":true}`)
+	f.Reset(t)
+	f.Set(t, "cleanupJobs/testJob", record) // what a run leaves that is killed while it applies
+	f.Hooks.BeforeApply = nil
+	wall = start.Add(f.Timeout + time.Minute)
+	if got := stateOf(t, f).Killed(wall.Add(-time.Microsecond)); got != nil {
+		t.Errorf("it may still be under way, but its report is %+v", got)
+	}
+	commits := 0
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		commits++
+		if commits == 1 && len(r.GetWrites()) != 2 {
+			t.Errorf("the commit that takes the lease has %d writes", len(r.GetWrites()))
+		}
+		return send()
+	})
+	next := f.Run(t, "")
+	enginetest.WantReport(t, next, report.Completed, map[string]report.Counts{})
+	saved, err := report.Of(documents.Document{Data: f.Documents(t, "cleanupRuns")[killed.RunID]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if saved.Status != report.Killed || saved.Job != "testJob" || !saved.Now.Equal(killed.Now) || !saved.StartedAt.Equal(killed.StartedAt) ||
+		!saved.Force || saved.Database != killed.Database || saved.Version != killed.Version || len(saved.Actions) > 0 ||
+		len(saved.Failures) != 1 || !strings.Contains(saved.Failures[0].Error, "it was killed") {
+		t.Errorf("%+v", saved)
+	}
+	enginetest.Want(t, "it is kept until", any(killed.StartedAt.Add(report.RunRetention)),
+		f.Documents(t, "cleanupRuns")[killed.RunID]["expireAt"])
+	enginetest.Want(t, "severity", any("WARNING"), oneLine(t, f, "found that run "+killed.RunID+" was killed")["severity"])
+}
+
+// TestReadsAnewWhenTheRecordHasChanged: the commit that takes the lease fails where somebody wrote to the job's record meanwhile, and
+// what that says now decides.
+func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
+	t.Parallel()
+	cursor, err := documents.Query{Collection: "things"}.After(documents.Document{Path: "things/t001"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := thingsFunction(t, 10, 3)
+	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
+		if n == 1 { // another run has ended, partial
+			f.Set(t, "cleanupJobs/testJob", enginetest.From(string(cursor)))
+		}
+		return send()
+	})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", 1))
+	enginetest.Want(t, "left", []string{"t000", "t001"}, left(t, f))
+}
+
+// TestMonth: a job's record says what its runs have used since the month began, previews not included. Another month begins anew,
+// and so does one that nobody can read.
+func TestMonth(t *testing.T) {
+	t.Parallel()
+	f := newFunction(t, thingsJob(10))
+	f.Clock = func() time.Time { return f.Now }
+	month := func() report.Month {
+		return stateOf(t, f).Month.At(f.Now)
+	}
+	seed(t, f, 3)
+	var used usage.Usage
+	for range 2 {
+		f.Run(t, `{"dryRun":true}`)
+		used = used.Plus(f.Run(t, "").Usage)
+		f.Now = f.Now.Add(time.Minute)
+	}
+	of := f.Now.UTC().Format("2006-01")
+	enginetest.Want(t, "two runs", report.Month{Of: of, Runs: 2, Usage: used}, month())
+
+	f.Now = f.Now.AddDate(0, 1, 0)
+	next := report.Month{Of: f.Now.UTC().Format("2006-01")}
+	enginetest.Want(t, "before the month's first run", next, month())
+	next.Runs, next.Usage = 1, f.Run(t, "").Usage
+	enginetest.Want(t, "the next month", next, month())
+
+	for _, wrong := range []any{7, "x", map[string]any{"of": next.Of, "runs": "many"}, map[string]any{"of": next.Of, "usage": 1}} {
+		f.Set(t, "cleanupJobs/testJob", map[string]any{"month": wrong})
+		f.Now = f.Now.Add(time.Minute)
+		next.Usage = f.Run(t, "").Usage
+		enginetest.Want(t, "one that nobody can read", next, month())
+	}
+}
+
+// stateOf returns what the job's record says.
+func stateOf(t *testing.T, f *enginetest.Function) jobstate.State {
+	t.Helper()
+	s, _, err := f.Restorer(t, nil).State(t.Context(), "testJob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

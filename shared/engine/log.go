@@ -2,11 +2,11 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/logging"
 )
@@ -61,22 +61,11 @@ func (r *run) logEnd(ctx context.Context) {
 	}
 }
 
-// logOwnBegin logs the job's own first line, which is Ghost's.
-func (r *run) logOwnBegin(ctx context.Context) {
-	if r.announced = r.job.Lines != nil && !r.Report.DryRun; r.announced {
-		r.Logger.InfoContext(ctx, r.job.Lines.Begun)
-	}
-}
-
-// logOwnEnd logs the job's own last line. ctx is the caller's.
-func (r *run) logOwnEnd(ctx context.Context) {
-	if !r.announced {
-		return
-	}
-	l := r.job.Lines
-	line := fmt.Sprintf(l.Ended, r.Wrote[l.Counted[0]], r.Wrote[l.Counted[1]], r.Report.DurationMs)
-	if r.unfinished && errors.Is(ctx.Err(), context.Canceled) {
-		line = l.Canceled
+// logOwnEnd logs the job's own last line, which is Ghost's.
+func (r *run) logOwnEnd(ctx context.Context, own *cleanup.Lines) {
+	line := fmt.Sprintf(own.Ended, r.Wrote[own.Counted[0]], r.Wrote[own.Counted[1]], r.Report.DurationMs)
+	if r.unfinished && r.canceled() {
+		line = own.Canceled
 	}
 	r.Logger.InfoContext(ctx, line, slog.String("status", string(r.Report.Status)))
 }

@@ -34,12 +34,6 @@ type Options struct {
 // A Watch is given what tells how far a plan or a run is, before that begins. It may be asked at any time.
 type Watch func(progress func() report.Progress)
 
-func (w Watch) begin(r *run) {
-	if w != nil {
-		w(r.Progress)
-	}
-}
-
 // planTime bounds a plan of [Function.Plan]. No platform ends it, so that it may take as long as it takes.
 const planTime = 7 * 24 * time.Hour
 
@@ -60,12 +54,7 @@ func (f *Function) Plan(ctx context.Context, o Options) (*report.Report, error) 
 		return nil, err
 	}
 	defer c.close()
-	wall := f.Clock()
-	if o.Now.IsZero() {
-		o.Now = wall
-	}
-	r := reading.operated(c, cfg, wall, o.Now, o, true)
-	r.options.ListAll, r.options.Versions = true, o.Versions
+	r := reading.operated(c, cfg, o, true)
 	r.canceled = func() bool { return ctx.Err() != nil }
 	ctx = usage.NewContext(ctx, r.meter)
 	r.perform(ctx)
@@ -113,9 +102,7 @@ func (f *Function) Run(ctx context.Context, o Options, ended func(rep *report.Re
 	}
 	defer guard.Recover(&err)
 	for {
-		wall := f.Clock()
-		r := here.operated(c, cfg, wall, wall, o, false)
-		r.Report.Revision = o.By
+		r := here.operated(c, cfg, o, false)
 		rep := r.execute(ctx)
 		more := r.mayBeFollowed()
 		if ended(rep, more); !more {
@@ -137,10 +124,16 @@ func (f *Function) begin(ctx context.Context, o Options, getenv func(string) str
 }
 
 // operated returns a run for whoever calls the command, and has it watched.
-func (f *Function) operated(c *clients, cfg config.Config, wall, now time.Time, o Options, dryRun bool) *run {
-	r := f.newRun(c, cfg, logging.New(f.Log), wall, now.UTC().Truncate(time.Microsecond),
-		request{dryRun: &dryRun, force: o.Force, approved: o.Approved})
-	o.Watch.begin(r)
+func (f *Function) operated(c *clients, cfg config.Config, o Options, dryRun bool) *run {
+	wall := f.Clock()
+	now := wall
+	if !o.Now.IsZero() {
+		now = o.Now
+	}
+	r := f.newRun(c, cfg, logging.New(f.Log), wall, now.UTC().Truncate(time.Microsecond), request{Options: o, dryRun: &dryRun, whole: dryRun})
+	if o.Watch != nil {
+		o.Watch(r.Progress)
+	}
 	return r
 }
 

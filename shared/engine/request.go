@@ -33,10 +33,10 @@ const scheduleTimeHeader = "X-CloudScheduler-ScheduleTime"
 
 // request is what a caller asks of a run.
 type request struct {
-	dryRun   *bool // nil: not said
-	force    bool
-	approved *report.Approval  // that it is restricted to, which no request over HTTP can ask for; nil: to none
-	task     map[string]string // what a worker is to do
+	Options                   // of which a request over HTTP can only ask for Force
+	dryRun  *bool             // nil: not said
+	whole   bool              // a preview lists its plan whole
+	task    map[string]string // what a worker is to do
 
 	scheduled bool // Cloud Scheduler said which time it is for
 }
@@ -87,7 +87,7 @@ func (req *request) parseBody(body []byte) error {
 	if dryRun, given := fields["dryRun"]; given {
 		req.dryRun = &dryRun
 	}
-	req.force = fields["force"]
+	req.Force = fields["force"]
 	return nil
 }
 

@@ -35,14 +35,12 @@ type run struct {
 	clients *clients
 	meter   *usage.Meter
 
-	options plan.Options // of its plan
-	ownStop bool         // the function has a time of its own to stop after, earlier than the timeout demands
+	ownStop bool // the function has a time of its own to stop after, earlier than the timeout demands
 
 	state      jobstate.Known // cleanupJobs/{job}, as it was when the run began
 	checkpoint string         // to save for the next run
 	cuts       []string       // of its listings of objects, likewise
 	unfinished bool           // something was left for lack of time
-	announced  bool           // the job's own first line was logged
 	released   bool           // it held its lease to the end, and gave it back
 }
 
@@ -65,7 +63,6 @@ func (r *run) execute(ctx context.Context) *report.Report {
 	if earlier := r.perform(work); earlier != nil {
 		return earlier
 	}
-	r.logOwnEnd(ctx)
 	r.logEnd(ctx)
 	return r.Report
 }
@@ -77,8 +74,12 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 	}
 	r.logBegin(ctx)
 	if r.unfinished = r.stop.ordered.Load(); !r.unfinished {
-		r.logOwnBegin(ctx)
-		p, err := plan.Make(ctx, r.decider, r.state.State, r.options)
+		if own := r.job.Lines; own != nil && !r.Report.DryRun {
+			r.Wrote = map[string]int{}
+			r.Logger.InfoContext(ctx, own.Begun)
+			defer r.logOwnEnd(ctx, own)
+		}
+		p, err := plan.Make(ctx, r.decider, r.state.State, plan.Options{ListAll: r.whole, Versions: r.Versions, Bytes: r.hooks.PlanBytes})
 		r.cuts = p.Cuts
 		before := r.state.Warned
 		if r.Report.DryRun { // whoever previews sees all

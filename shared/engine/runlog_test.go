@@ -2,14 +2,25 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -94,15 +105,8 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 	if got := f.Run(t, `{"dryRun":true}`); got.RunID == first.RunID || got.Status != report.Aborted {
 		t.Errorf("a preview is answered with %+v", got)
 	}
-	f.Now = start.Add(-time.Minute + time.Microsecond)
-	if got := f.Run(t, ""); got.RunID == first.RunID || got.Status != report.Aborted {
-		t.Errorf("another schedule time is answered with %+v", got)
-	}
 	enginetest.Want(t, "forced", report.Completed, f.Run(t, `{"force":true}`).Status)
 	enginetest.Want(t, "left", 0, len(left(t, f)))
-	f.Env["MAX_ACTIONS"] = ""
-	f.Now = time.Time{} // called by hand, the clock standing still
-	enginetest.Want(t, "by hand", report.Completed, f.Run(t, "").Status)
 }
 
 // TestEmptyCollection: a wrong or emptied database must never empty a bucket, however few objects there are.
@@ -272,5 +276,167 @@ func TestOldScheduleTimeIsSaid(t *testing.T) {
 		if lines := linesWith(t, f, "days ago"); len(lines) != want || want == 1 && lines[0]["severity"] != "WARNING" {
 			t.Errorf("%s ago: %v, want %d lines", ago, lines, want)
 		}
+	}
+}
+
+// TestIDsThatUsersWrote: an id that holds commands to a terminal, or turns texts around, is shown escaped wherever a person reads it
+// in a sentence. The target is the id as it is, so that a command finds it.
+func TestIDsThatUsersWrote(t *testing.T) {
+	t.Parallel()
+	const odd = "things/a\x1b[2J\u202eb\u200bc"
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		p.Fail(ctx, odd, "delete thing", errors.New("no luck with "+odd))
+		p.Keep(ctx, odd, cleanup.Invalid("no date"), 1)
+		p.Warn(ctx, "nobody knows "+odd)
+		p.Count(cleanup.Count{Collection: odd, Looked: 100, Due: 100})
+		return nil
+	}})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Aborted, map[string]report.Counts{})
+	answer := httptest.NewRecorder()
+	f.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody))
+	enginetest.Want(t, "target", odd, got.Failures[len(got.Failures)-1].Target)
+	harmful := regexp.MustCompile("[\x1b\u202e\u200b]")
+	texts := append([]string{got.Problem(), answer.Body.String()}, got.Warnings...)
+	for _, failure := range got.Failures {
+		texts = append(texts, failure.Error)
+	}
+	for _, line := range f.LogLines(t) {
+		for _, field := range []string{"message", "problem", "text"} {
+			text, _ := line[field].(string)
+			texts = append(texts, text)
+		}
+	}
+	found := 0
+	for _, text := range texts {
+		if harmful.MatchString(text) {
+			t.Errorf("%q is not harmless", text)
+		}
+		if regexp.MustCompile(`things/a\\x1b\[2J\\u202eb\\u200bc`).MatchString(text) {
+			found++
+		}
+	}
+	if found < 8 {
+		all, _ := json.Marshal(texts)
+		t.Errorf("%d texts name the id, want 8: %s", found, all)
+	}
+}
+
+// TestNoticesOfOneItem has two items with 22 things to say each: the log has the first 20 of each, and the report counts all.
+func TestNoticesOfOneItem(t *testing.T) {
+	f := ruleFunction(t, ruleJob("boxes", cleanup.Rule[cleanup.Subject]{
+		Name: "box", Load: cleanup.Itself, Reach: cleanup.Reach{Items: "boxes", Deletes: []string{"boxes"}},
+		Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision { return cleanup.Do("delete box", "it is old") },
+		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+			c := cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
+			for i := range 22 {
+				c.Notices = append(c.Notices, cleanup.Notice{
+					Message: "a label is kept", Fields: map[string]any{"label": i}, Kept: map[string]int{"a label": 1},
+				})
+			}
+			return c
+		},
+	}))
+	want := map[string]int{}
+	for _, id := range []string{"a", "b"} {
+		f.Set(t, "boxes/"+id, old)
+		for i := range 20 {
+			want[fmt.Sprint("boxes/", id, " ", i)] = 1
+		}
+	}
+	enginetest.Want(t, "kept", map[string]int{"a label": 44}, f.Run(t, "").Kept)
+	said := map[string]int{}
+	for _, line := range linesWith(t, f, "a label is kept") {
+		said[fmt.Sprint(line["target"], " ", line["label"])]++
+	}
+	enginetest.Want(t, "warnings", want, said)
+}
+
+// TestWarningsOfTheRunBefore: what a run warns of as the last one did is one line that says so; what is new, or named otherwise, is
+// said. A preview says all.
+func TestWarningsOfTheRunBefore(t *testing.T) {
+	undated, doubt := 1, "nobody ever wrote posts"
+	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		for i := range undated {
+			p.Keep(ctx, fmt.Sprintf("things/%d", i), cleanup.Invalid("no date"), 1)
+		}
+		p.Keep(ctx, "things", cleanup.Invalid("no owner"), 7)
+		p.Warn(ctx, doubt)
+		return nil
+	}})
+	noDate, noOwner := "WARNING things/0: kept, no date", "WARNING 7 of things: kept, no owner"
+	for _, tt := range []struct {
+		night, body string
+		change      func()
+		want        []string
+	}{
+		{"the first", "", nil, []string{noDate, noOwner, "WARNING testJob: nobody ever wrote posts"}},
+		{"the same", "", nil, []string{"INFO testJob: 3 warnings are the same as in the last run"}},
+		{"again", "", nil, []string{"INFO testJob: 3 warnings are the same as in the last run"}},
+		{"a preview", `{"dryRun":true}`, nil, []string{noDate, noOwner, "WARNING testJob: nobody ever wrote posts"}},
+		{"one more", "", func() { undated = 2 }, []string{"WARNING things/0, things/1: kept, no date", "INFO testJob: 2 warnings are the same as in the last run"}},
+		{"one less", "", func() { undated = 1 }, []string{noDate, "INFO testJob: 2 warnings are the same as in the last run"}},
+		{"another doubt", "", func() { doubt = "nobody ever wrote circles" },
+			[]string{"WARNING testJob: nobody ever wrote circles", "INFO testJob: 2 warnings are the same as in the last run"}},
+		{"none of one", "", func() { undated = 0 }, []string{"INFO testJob: 2 warnings are the same as in the last run"}},
+		{"it is back", "", func() { undated = 1 }, []string{noDate, "INFO testJob: 2 warnings are the same as in the last run"}},
+	} {
+		if tt.change != nil {
+			tt.change()
+		}
+		got := f.Run(t, tt.body)
+		var said []string
+		for _, line := range f.LogLines(t) {
+			message, whole := line["message"].(string), fmt.Sprint(line["warnings"])
+			labels, _ := line["logging.googleapis.com/labels"].(map[string]any)
+			if labels["runId"] != got.RunID || line["report"] != nil {
+				continue
+			}
+			if all, same := line["warnings"].([]any); same {
+				message = message[:len("testJob: 3 warnings are the same as in the last run")]
+				if fmt.Sprintf("testJob: %d warnings are the same as in the last run", len(all)) != message {
+					t.Errorf("%s: %s of %s", tt.night, message, whole)
+				}
+			}
+			said = append(said, fmt.Sprint(line["severity"], " ", message))
+		}
+		if !slices.Equal(tt.want, said) {
+			t.Errorf("%s: the log says %q, want %q", tt.night, said, tt.want)
+		}
+	}
+	enginetest.Want(t, "kept", 7, f.Run(t, "").Kept["no owner"])
+}
+
+// TestUnsureWritesAreLogged: what a commit wrote whose answer was lost is in the log, as unsure where nobody can look whether it took
+// effect, and as written where the next attempt finds that it did.
+func TestUnsureWritesAreLogged(t *testing.T) {
+	for _, denied := range []bool{false, true} {
+		f := thingsFunction(t, 3, 3)
+		var lost atomic.Bool
+		f.Hooks.Dial = append(f.Hooks.Dial, wire.Around(func(_ context.Context, _ string, sent, _ any, send func() error) error {
+			commit, is := sent.(*firestorepb.CommitRequest)
+			if is && strings.Contains(fmt.Sprint(commit.GetWrites()), "/things/") && lost.CompareAndSwap(false, true) {
+				_ = send() // nobody is told
+				return status.Error(codes.Unavailable, "the connection broke")
+			}
+			return send()
+		}))
+		f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, request any) error {
+			if read, is := request.(*firestorepb.BatchGetDocumentsRequest); is && denied && strings.Contains(fmt.Sprint(read.GetDocuments()), "/cleanupUndo/") {
+				return status.Error(codes.PermissionDenied, "you may not look")
+			}
+			return nil
+		})...)
+		want := map[bool]report.Status{false: report.Completed, true: report.Failed}[denied]
+		enginetest.Want(t, "status", want, f.Run(t, "").Status)
+		told := map[string]int{}
+		for _, line := range f.LogLines(t) {
+			writes, _ := line["writes"].([]any)
+			for _, w := range writes {
+				told[fmt.Sprint(w.(map[string]any)["op"], " ", w.(map[string]any)["unsure"])]++
+			}
+		}
+		enginetest.Want(t, "told", map[string]int{map[bool]string{false: "delete <nil>", true: "delete true"}[denied]: 3}, told)
+		enginetest.Want(t, "left", 0, len(left(t, f)))
 	}
 }

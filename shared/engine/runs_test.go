@@ -2,63 +2,34 @@ package engine_test
 
 import (
 	"context"
-	"maps"
 	"net/http"
-	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
-	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 )
 
-// slow is a function that deletes two things a run, and then has no more time to plan. It takes one run more to see that none is left.
-type slow struct {
-	*enginetest.Function
-	seconds atomic.Int64 // that have gone by
-}
+const slowRun = 150 // seconds that a page takes, half of a run's time
 
-const slowRun = 150 // seconds a run takes, half of its time
-
-func newSlow(t *testing.T, n int) *slow {
+// newSlow is one that deletes two things a run, and then has no more time to plan. It takes one run more to see that none is left.
+func newSlow(t *testing.T, n int) *stoppable {
 	t.Helper()
-	s := &slow{}
-	s.Function = newFunction(t, cleanup.Job{Name: "testJob", Rules: []cleanup.AnyRule{things},
-		Plan: func(ctx context.Context, p *cleanup.Planner) error {
-			q := documents.Query{Collection: "things", PageSize: 2}
-			for page, err := range p.Documents.Pages(ctx, q, documents.Cursor(p.Checkpoint)) {
-				if err != nil {
-					return err
-				}
-				if err := p.Consider(ctx, things, page.Documents); err != nil {
-					return err
-				}
-				s.seconds.Add(slowRun)
-				after, err := q.After(page.Documents[len(page.Documents)-1])
-				if err != nil {
-					return err
-				}
-				if err := p.SaveCheckpoint(string(after)); err != nil {
-					return err
-				}
-			}
-			return nil
-		}})
-	s.Clock = func() time.Time { return start.Add(time.Duration(s.seconds.Load()) * time.Second) }
+	s := stoppableThings(t, n)
+	onCalls(s.Function, "RunQuery", func(int) error {
+		s.ahead.Add(slowRun)
+		return nil
+	})
 	s.Now = start.Add(-time.Minute)
-	seed(t, s.Function, n)
 	return s
 }
 
 // here runs the function in this process, and returns the report of each run.
-func (s *slow) here(ctx context.Context, t *testing.T, o engine.Options, ended func(*report.Report)) (all []*report.Report) {
+func (s *stoppable) here(ctx context.Context, t *testing.T, o engine.Options, ended func(*report.Report)) (all []*report.Report) {
 	t.Helper()
 	followed := true
 	if err := s.Function.Function.Run(ctx, o, func(rep *report.Report, more bool) {
@@ -78,21 +49,6 @@ func (s *slow) here(ctx context.Context, t *testing.T, o engine.Options, ended f
 }
 
 func ignore(*report.Report) {}
-
-// onlyReport returns the report of the one run that was saved.
-func onlyReport(t *testing.T, f *enginetest.Function) *report.Report {
-	t.Helper()
-	runs := f.Documents(t, "cleanupRuns")
-	if len(runs) != 1 {
-		t.Fatalf("%d runs are saved, want one", len(runs))
-	}
-	id := slices.Collect(maps.Keys(runs))[0]
-	rep, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: runs[id]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rep
-}
 
 // TestARunThatFailedAndIsOutOfTime answers 500, and the retry goes on from its checkpoint.
 func TestARunThatFailedAndIsOutOfTime(t *testing.T) {
@@ -158,21 +114,18 @@ func TestRunAfterRunOfAPlan(t *testing.T) {
 func TestNoRunFollowsHere(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		disturb func(t *testing.T, s *slow, cancel func()) // while it applies
+		disturb func(t *testing.T, s *stoppable, cancel func()) // while it applies
 		limit   string
 		want    report.Status
 		left    int
 	}{
-		"canceled": {disturb: func(_ *testing.T, _ *slow, cancel func()) { cancel() }, want: report.Partial, left: 5},
-		"stopped": {disturb: func(t *testing.T, s *slow, _ func()) {
+		"canceled": {disturb: func(_ *testing.T, _ *stoppable, cancel func()) { cancel() }, want: report.Partial, left: 5},
+		"stopped": {disturb: func(t *testing.T, s *stoppable, _ func()) {
 			t.Helper()
-			if err := jobstate.Stop(t.Context(), writerOf(t, s.Function), config.Config{}, "testJob", stateOf(t, s.Function).Run()); err != nil {
-				t.Error(err)
-			}
-			s.seconds.Add(6)
+			s.tell(t)
 		}, want: report.Partial, left: 5},
-		"got nowhere": {disturb: func(_ *testing.T, s *slow, _ func()) { s.seconds.Add(300) }, want: report.Partial, left: 5},
-		"lost its lease": {disturb: func(t *testing.T, s *slow, _ func()) {
+		"got nowhere": {disturb: func(_ *testing.T, s *stoppable, _ func()) { s.ahead.Add(300) }, want: report.Partial, left: 5},
+		"lost its lease": {disturb: func(t *testing.T, s *stoppable, _ func()) {
 			t.Helper()
 			s.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-other", s.Clock().Add(time.Minute)))
 		}, want: report.Partial, left: 5},
@@ -181,7 +134,6 @@ func TestNoRunFollowsHere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSlow(t, 5)
-			s.Hooks.DeafToStop = false
 			if tt.limit != "" {
 				s.Env["MAX_ACTIONS"] = tt.limit
 			}

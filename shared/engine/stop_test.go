@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"firebase.google.com/go/v4/auth"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -35,7 +38,12 @@ func newStoppable(t *testing.T, f *enginetest.Function) *stoppable {
 	s := &stoppable{Function: f}
 	f.Hooks.DeafToStop = false
 	f.Clock = func() time.Time { return start.Add(time.Duration(s.ahead.Load()) * time.Second) }
-	s.writer = writerOf(t, f)
+	c, err := documents.Open(t.Context(), documents.Database{Project: f.ID, ID: "(default)", EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	s.writer = c.Writer(pace.NewRate())
 	return s
 }
 
@@ -45,27 +53,10 @@ func stoppableThings(t *testing.T, n int) *stoppable {
 	return newStoppable(t, thingsFunction(t, 2, n))
 }
 
-// writerOf returns what writes to the function's database, as an operator does.
-func writerOf(t *testing.T, f *enginetest.Function) documents.Writer {
-	t.Helper()
-	c, err := documents.Open(t.Context(), documents.Database{Project: f.ID, ID: "(default)", EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c.Writer(pace.NewRate())
-}
-
-// holder returns the run that holds the lease.
-func (s *stoppable) holder(t *testing.T) string {
-	t.Helper()
-	return stateOf(t, s.Function).Holder
-}
-
 // tell tells the run that is under way to stop, and lets so much time pass that it looks.
 func (s *stoppable) tell(t *testing.T) {
 	t.Helper()
-	if err := jobstate.Stop(t.Context(), s.writer, config.Config{}, "testJob", s.holder(t)); err != nil {
+	if err := jobstate.Stop(t.Context(), s.writer, config.Config{}, "testJob", stateOf(t, s.Function).Holder); err != nil {
 		t.Error(err)
 	}
 	s.ahead.Add(5)
@@ -77,23 +68,6 @@ func wantNoMark(t *testing.T, record map[string]any) {
 	if mark, marked := record["stop"]; marked {
 		t.Errorf("the mark is %v, want none", mark)
 	}
-}
-
-// stopped checks what a run that was stopped leaves, besides what it has done.
-func (s *stoppable) stopped(t *testing.T, got *report.Report) {
-	t.Helper()
-	enginetest.Want(t, "status", report.Partial, got.Status)
-	enginetest.Want(t, "stopped", true, got.Stopped)
-	enginetest.Want(t, "partial runs", 0, got.PartialRuns)
-	record := job(t, s.Function)
-	if _, marked := record["stop"]; marked || s.holder(t) != "" {
-		t.Errorf("the run left %v; want neither mark nor lease", record)
-	}
-	if last := record["lastReport"].(map[string]any); last["stopped"] != true || last["runId"] != got.RunID {
-		t.Errorf("last report %v", last)
-	}
-	summaries := s.Summaries(t)
-	begins(t, summaries[len(summaries)-1]["message"].(string), "testJob partial: stopped, as it was told to, after 5s, ")
 }
 
 // TestStoppedAmongCommits: what is committed when a run stops stands, and comes back; what it left, and its owner deleted later, does not.
@@ -118,23 +92,6 @@ func TestStoppedAmongCommits(t *testing.T) {
 	enginetest.Want(t, "things", n-1, len(left(t, s.Function)))
 }
 
-// TestStoppedWhilePlanning: nothing of the plan is done, and the rest is not planned.
-func TestStoppedWhilePlanning(t *testing.T) {
-	s := stoppableThings(t, 6)
-	onCalls(s.Function, "RunQuery", func(n int) error {
-		if n == 2 {
-			s.tell(t)
-		}
-		return nil
-	})
-	got := s.Run(t, "")
-	s.stopped(t, got)
-	enginetest.Want(t, "actions", map[string]report.Counts{"delete thing": {Planned: 4}}, got.Actions)
-	if len(left(t, s.Function)) != 6 || enginetest.Checkpoint(job(t, s.Function)) != "" {
-		t.Errorf("left %v, checkpoint %v", left(t, s.Function), enginetest.Checkpoint(job(t, s.Function)))
-	}
-}
-
 // TestStoppedBeforeAnything also where something failed: a 500 would have Cloud Scheduler call again at once.
 func TestStoppedBeforeAnything(t *testing.T) {
 	var s *stoppable
@@ -150,7 +107,15 @@ func TestStoppedBeforeAnything(t *testing.T) {
 	seed(t, s.Function, 6)
 	s.Now = start.Add(-time.Minute)
 	got := s.Run(t, "")
-	s.stopped(t, got)
+	enginetest.Want(t, "status, stopped, partial runs", []any{report.Partial, true, 0}, []any{got.Status, got.Stopped, got.PartialRuns})
+	record := job(t, s.Function)
+	if _, marked := record["stop"]; marked || stateOf(t, s.Function).Holder != "" {
+		t.Errorf("the run left %v; want neither mark nor lease", record)
+	}
+	if last := record["lastReport"].(map[string]any); last["stopped"] != true || last["runId"] != got.RunID {
+		t.Errorf("last report %v", last)
+	}
+	begins(t, s.Summaries(t)[0]["message"].(string), "testJob partial: stopped, as it was told to, after 5s, ")
 	if len(got.Failures) != 1 || len(left(t, s.Function)) != 6 {
 		t.Errorf("failures %v, left %v", got.Failures, left(t, s.Function))
 	}
@@ -236,7 +201,7 @@ func TestLooksForTheMark(t *testing.T) {
 	enginetest.Want(t, "reads of a preview, which nobody can stop", atOnce, s.Run(t, `{"dryRun":true}`).Usage.FirestoreReads)
 }
 
-// TestMarkThatCannotBeRead: the run goes on, and looks again.
+// TestMarkThatCannotBeRead: the run goes on, and looks again. Then the rest is not planned, and nothing of the plan is done.
 func TestMarkThatCannotBeRead(t *testing.T) {
 	s := stoppableThings(t, 6)
 	looks := 0
@@ -255,7 +220,9 @@ func TestMarkThatCannotBeRead(t *testing.T) {
 	})
 	got := s.Run(t, "")
 	enginetest.Want(t, "stopped", true, got.Stopped)
-	enginetest.Want(t, "delete thing planned", 4, got.Actions["delete thing"].Planned)
+	enginetest.Want(t, "actions", map[string]report.Counts{"delete thing": {Planned: 4}}, got.Actions)
+	enginetest.Want(t, "left", 6, len(left(t, s.Function)))
+	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(job(t, s.Function)))
 	if looks < 4 {
 		t.Errorf("looks: %v", looks)
 	}
@@ -286,23 +253,6 @@ func TestStopOfARunThatIsNotUnderWay(t *testing.T) {
 	}
 }
 
-// TestStopsWhenItsLeaseIsLost while it plans: nothing begins that another run may be doing, and what the other holds stays.
-func TestStopsWhenItsLeaseIsLost(t *testing.T) {
-	other := enginetest.Leased("testJob-other", start.Add(time.Hour))
-	s := stoppableThings(t, 6)
-	onCalls(s.Function, "RunQuery", func(n int) error {
-		if n == 2 {
-			s.Set(t, "cleanupJobs/testJob", other)
-			s.ahead.Add(5)
-		}
-		return nil
-	})
-	enginetest.Want(t, "status", report.Partial, s.Run(t, "").Status)
-	enginetest.Want(t, "left", 6, len(left(t, s.Function)))
-	enginetest.Want(t, "the other run's lease", other, job(t, s.Function))
-	oneLine(t, s.Function, "lost its lease")
-}
-
 // TestCommitThatIsNotTriedAgain: time is up when a commit is to be tried once more.
 func TestCommitThatIsNotTriedAgain(t *testing.T) {
 	s := newStoppable(t, ruleFunction(t, ruleJob("things", filed)))
@@ -316,4 +266,80 @@ func TestCommitThatIsNotTriedAgain(t *testing.T) {
 	})
 	enginetest.WantReport(t, s.Run(t, ""), report.Partial, map[string]report.Counts{"delete things": {Planned: 1}})
 	enginetest.Want(t, "things", 1, len(s.Documents(t, "things")))
+}
+
+// What a laptop was about to delete when it fell asleep may be anything once it wakes: its last look is long ago.
+
+func TestSleepBeforeDocumentsGo(t *testing.T) {
+	f := thingsFunction(t, 10, 3)
+	late, sent := lateClock(f), 0
+	onCalls(f, deletions, func(n int) error {
+		sent = n
+		return nil
+	})
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.After(func(method string, _ any, err error) error {
+		if strings.HasSuffix(method, "/BatchGetDocuments") { // the transaction has read what is to go
+			late.Store(true)
+		}
+		return err
+	})...)
+	got := f.Run(t, "")
+	enginetest.Want(t, "requests", 0, sent)
+	enginetest.Want(t, "left", 3, len(left(t, f)))
+	enginetest.Want(t, "done, failed", [2]int{}, [2]int{got.Actions["delete thing"].Done, got.Actions["delete thing"].Failed})
+}
+
+// TestSleepBetweenAttempts: a commit whose answer was lost may have taken effect, which its entry tells, and no other follows.
+func TestSleepBetweenAttempts(t *testing.T) {
+	for arrives, done := range map[bool]int{true: 3, false: 0} {
+		f := thingsFunction(t, 10, 3)
+		late := lateClock(f)
+		f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+			if len(thingsIn(r)) == 0 {
+				return send()
+			}
+			if late.Swap(true) {
+				t.Error("sent again")
+			}
+			if arrives {
+				_ = send()
+			}
+			return status.Error(codes.Unavailable, "the connection broke")
+		})
+		got := f.Run(t, "").Actions["delete thing"]
+		enginetest.Want(t, "counts", report.Counts{Planned: 3, Done: done}, got)
+		enginetest.Want(t, "left", 3-done, len(left(t, f)))
+	}
+}
+
+func TestSleepBeforeAnAccountGoes(t *testing.T) {
+	f := ruleFunction(t, accountsJob(boxes))
+	f.Import(t, (&auth.UserToImport{}).UID("ann"))
+	late, looks := lateClock(f), 0
+	f.Hooks.Accounts = func(method string, _ []string, send func() error) error {
+		switch method {
+		case "DeleteUsers":
+			t.Error("sent")
+		case "GetUsers":
+			looks++
+			late.Store(looks == 2) // the first is what is saved for undo
+		}
+		return send()
+	}
+	got := f.Run(t, "")
+	enginetest.Want(t, "accounts", []string{"ann"}, f.Accounts(t))
+	enginetest.Want(t, "done, failed", [2]int{}, [2]int{got.Actions["delete account"].Done, got.Actions["delete account"].Failed})
+	entries := 0
+	err := f.Restorer(t, f.Clock).Contents(t.Context(), got.RunID, func(_, _ int, records []undo.Record) error {
+		entries++
+		for _, r := range records { // what stayed has the place of its record, and nothing in it
+			if r != (undo.Record{}) {
+				t.Errorf("the undo log says %+v", r)
+			}
+		}
+		return nil
+	})
+	if err != nil || entries != 1 {
+		t.Errorf("%d entries, %v", entries, err)
+	}
 }

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -72,19 +71,6 @@ func fatesFunction(t *testing.T, all ...string) *enginetest.Function {
 	return f
 }
 
-// many proposes to delete n things that are not there, with numbers from first on.
-func many(first, n int) func(context.Context, *cleanup.Planner) error {
-	return func(ctx context.Context, p *cleanup.Planner) error {
-		for i := range n {
-			d := documents.Document{Path: fmt.Sprintf("things/t%05d", first+i), UpdateTime: start}
-			if err := p.ProposeItems(ctx, things, []cleanup.Proposal{{Document: d, Decision: cleanup.Do("delete thing", "it was there")}}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
 // newFunction returns a function of a job, whose rule is that for things unless it says.
 func newFunction(t *testing.T, job cleanup.Job) *enginetest.Function {
 	t.Helper()
@@ -117,28 +103,6 @@ func left(t *testing.T, f *enginetest.Function) []string {
 func job(t *testing.T, f *enginetest.Function) map[string]any {
 	t.Helper()
 	return f.Documents(t, "cleanupJobs")["testJob"]
-}
-
-// TestADocumentThatIsListedTwice: its time moved on while pages were read. It is proposed once, and judged as it is when it goes.
-func TestADocumentThatIsListedTwice(t *testing.T) {
-	job := thingsJob(10)
-	sweep, moved := job.Plan, false
-	var f *enginetest.Function
-	job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
-		err := sweep(ctx, p)
-		if moved {
-			return err
-		}
-		moved = true
-		f.Set(t, "things/t001", map[string]any{"n": 7})
-		return errors.Join(err, sweep(ctx, p))
-	}
-	f = newFunction(t, job)
-	seed(t, f, 3)
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", 3))
-	enginetest.Want(t, "deletes", int64(3), got.Usage.FirestoreDeletes)
-	enginetest.Want(t, "left", 0, len(left(t, f)))
 }
 
 func TestReportIsSavedAndLogged(t *testing.T) {
@@ -258,8 +222,11 @@ func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
 		}
 		return send()
 	})
-	f.Run(t, "")
-	got := onlyReport(t, f)
+	id := f.Run(t, "").RunID
+	got, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: f.Documents(t, "cleanupRuns")[id]})
+	if err != nil {
+		t.Fatal(err)
+	}
 	enginetest.Want(t, "status", report.Completed, got.Status)
 	if got.Undone == nil || got.Undone.Things != 1 {
 		t.Errorf("undone: %+v", got.Undone)
@@ -343,31 +310,21 @@ func TestOneBadItemDoesNotStopTheRest(t *testing.T) {
 
 // TestBrokenRules fail for every item, in the group and alone, and end neither the run nor the process.
 func TestBrokenRules(t *testing.T) {
-	load := func(n int) func(context.Context, cleanup.Source, []cleanup.Subject) ([]cleanup.Subject, error) {
-		planned := false
-		return func(_ context.Context, _ cleanup.Source, subjects []cleanup.Subject) ([]cleanup.Subject, error) {
-			if !planned { // that is no commit yet
-				planned = true
-				return subjects, nil
-			}
-			return make([]cleanup.Subject, len(subjects)+n), nil
+	planned := false
+	short, poisoned := fates, fates
+	short.Load = func(_ context.Context, _ cleanup.Source, subjects []cleanup.Subject) ([]cleanup.Subject, error) {
+		if !planned { // that is no commit yet
+			planned = true
+			return subjects, nil
 		}
+		return subjects[1:], nil
 	}
-	for name, change := range map[string]func(*cleanup.Rule[cleanup.Subject]){
-		"loads less": func(r *cleanup.Rule[cleanup.Subject]) { r.Load = load(-1) },
-		"loads more": func(r *cleanup.Rule[cleanup.Subject]) { r.Load = load(+1) },
-		"panics while it gathers": func(r *cleanup.Rule[cleanup.Subject]) {
-			r.Gather = func(context.Context, cleanup.Source, []*cleanup.Subject) error { panic("poisoned") }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			rule := fates
-			change(&rule)
-			f := newFunction(t, ruleJob("things", rule))
-			seed(t, f, 3)
-			enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"do": {Planned: 3, Failed: 3}})
-			enginetest.Want(t, "left", 3, len(left(t, f)))
-		})
+	poisoned.Gather = func(context.Context, cleanup.Source, []*cleanup.Subject) error { panic("poisoned") }
+	for name, rule := range map[string]cleanup.AnyRule{"loads less": short, "panics while it gathers": poisoned} {
+		f := newFunction(t, ruleJob("things", rule))
+		seed(t, f, 3)
+		enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"do": {Planned: 3, Failed: 3}})
+		enginetest.Want(t, name+": left", 3, len(left(t, f)))
 	}
 }
 
@@ -388,36 +345,28 @@ func TestPanicsOfFollowUps(t *testing.T) {
 	begins(t, got.Failures[0].Error, "panic: poisoned goroutine")
 }
 
-func TestPlanThatFailsOrPanics(t *testing.T) {
-	for name, plan := range map[string]func(context.Context, *cleanup.Planner) error{
-		"fails":  func(context.Context, *cleanup.Planner) error { return errors.New("no index") },
-		"panics": func(context.Context, *cleanup.Planner) error { panic("no index") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
-				doc, _, err := p.Documents.Get(ctx, "things/t000")
-				if err != nil {
-					return err
-				}
-				if err := p.Consider(ctx, things, []documents.Document{doc}); err != nil {
-					return err
-				}
-				return plan(ctx, p)
-			}})
-			seed(t, f, 1)
-			f.Run(t, `{"dryRun":true}`) // which wakes nobody
-			line := f.Summaries(t)[0]
-			enginetest.Want(t, "severity", "WARNING", line["severity"])
-			begins(t, line["problem"].(string), "plan testJob: ")
-			got := f.Run(t, "")
-			enginetest.Want(t, "status", report.Failed, got.Status)
-			failure := onlyFailure(t, got)
-			enginetest.Want(t, "action", "plan", failure.Action)
-			has(t, failure.Error, "no index")
-			enginetest.Want(t, "left", 1, len(left(t, f)))
-			enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
-		})
+func TestPlanThatPanics(t *testing.T) {
+	job := thingsJob(10)
+	plan := job.Plan
+	job.Plan = func(ctx context.Context, p *cleanup.Planner) error {
+		if err := plan(ctx, p); err != nil {
+			return err
+		}
+		panic("no index")
 	}
+	f := newFunction(t, job)
+	seed(t, f, 1)
+	f.Run(t, `{"dryRun":true}`) // which wakes nobody
+	line := f.Summaries(t)[0]
+	enginetest.Want(t, "severity", "WARNING", line["severity"])
+	begins(t, line["problem"].(string), "plan testJob: ")
+	got := f.Run(t, "")
+	enginetest.Want(t, "status", report.Failed, got.Status)
+	failure := onlyFailure(t, got)
+	enginetest.Want(t, "action", "plan", failure.Action)
+	has(t, failure.Error, "no index")
+	enginetest.Want(t, "left", 1, len(left(t, f)))
+	enginetest.Want(t, "holder", "", enginetest.Holder(f.Documents(t, "cleanupJobs")["testJob"]))
 }
 
 func TestLongPlanIsTruncated(t *testing.T) {
@@ -609,5 +558,71 @@ func TestLargeDocuments(t *testing.T) {
 	}
 	if got.Usage.FirestoreReads > 4*(small+large) {
 		t.Errorf("%d reads of %d documents", got.Usage.FirestoreReads, small+large)
+	}
+}
+
+// inSections is a job that deletes t000 to t002 in the section odd, in which too much is due, and t003 to t004 in the
+// section even. Its checkpoints are the section and a thing.
+func inSections() cleanup.Job {
+	return cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) error {
+		n := 0
+		for _, s := range []cleanup.Section{{Name: "odd", Next: "even"}, {Name: "even", Next: "end"}} {
+			if s.Name == "odd" && p.Checkpoint == "even" {
+				n = 3
+				continue
+			}
+			if err := p.Section(ctx, s, func() error {
+				for ; n < map[string]int{"odd": 3, "even": 5}[s.Name]; n++ {
+					if s.Name == "odd" {
+						p.Count(cleanup.Count{Collection: "owners", Looked: 10, Due: 10})
+					}
+					ref := documents.Ref{Collection: "things", ID: fmt.Sprintf("t%03d", n)}
+					if err := p.ConsiderRefs(ctx, things, ref); err != nil {
+						return err
+					}
+					if err := p.SaveCheckpoint(s.Name + " " + ref.ID); err != nil {
+						return err
+					}
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+}
+
+// TestWhereARunContinuesAfterASectionThatTripped: out of time in it, behind it; out of time while the other is done, there; and
+// the run after that comes back to it.
+func TestWhereARunContinuesAfterASectionThatTripped(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		asked      int // how often the time is asked before it is up; 0: it is up when the plan is made
+		checkpoint string
+	}{"while it is planned": {3, "even"}, "before the other is done": {0, "even"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFunction(t, inSections())
+			seed(t, f, 5)
+			f.Set(t, "owners/one", map[string]any{"n": 1})
+			late := start.Add(f.Timeout)
+			asked, up := 0, false
+			f.Clock = func() time.Time {
+				if asked++; up || tt.asked > 0 && asked > tt.asked+3 {
+					return late
+				}
+				return start
+			}
+			f.Hooks.BeforeApply = func() { up = true }
+			got := f.Run(t, "")
+			enginetest.Want(t, "status", report.Aborted, got.Status)
+			enginetest.Want(t, "left", 5, len(left(t, f)))
+			enginetest.Want(t, "checkpoint", tt.checkpoint, enginetest.Checkpoint(job(t, f)))
+			f.Clock, f.Hooks.BeforeApply = func() time.Time { return late.Add(time.Hour) }, nil
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 2))
+			enginetest.Want(t, "the third run", report.Aborted, f.Run(t, "").Status)
+			enginetest.Want(t, "left", 3, len(left(t, f)))
+		})
 	}
 }

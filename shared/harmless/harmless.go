@@ -45,15 +45,6 @@ func JSON(text []byte) []byte {
 	return b.Bytes()
 }
 
-// Errorf is [fmt.Errorf], but of what it returns the text is as [Text] has it, also that of an error that it wraps.
-func Errorf(format string, args ...any) error { return shown{fmt.Errorf(format, args...)} }
-
-type shown struct{ error }
-
-func (e shown) Error() string { return Text(e.error.Error()) }
-
-func (e shown) Unwrap() error { return e.error }
-
 // Cut returns a text of at most so many characters, a longer one cut and with an ellipsis. What users wrote may be of any
 // length, and a notification that does not fit into a document would fail for ever.
 func Cut(text string, most int) string {

@@ -231,26 +231,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestProblemsOfAListTogether: a name that is taken and an unknown time zone are said with all else.
-func TestProblemsOfAListTogether(t *testing.T) {
-	const two = `{"rules":[
-		{"name":"cleanupDrafts","schedule":"every day","timeZone":"Berlin","collection":"drafts","age":{"field":"at","days":90}},
-		{"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":90}}
-	]}`
-	_, err := ParseRules(File{"rules.json", []byte(two)})
-	if err == nil {
-		t.Fatal("no error")
-	}
-	if diff := cmp.Diff([]string{
-		`rules.json:2: rules[0], cleanupDrafts: schedule: "every day" is not unix-cron: write minute, hour, day, month and weekday in digits, such as "0 3 * * *" for 03:00 each day`,
-		`rules.json:2: rules[0], cleanupDrafts: timeZone: "Berlin" is unknown: write a name such as Europe/Berlin or UTC`,
-		`rules.json:3: rules[1], cleanupDrafts: name: "cleanupDrafts" is taken by rules[0] in line 2: ` +
-			"choose another that differs in more than capital letters",
-	}, strings.Split(err.Error(), "\n")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 // TestRolesForWhatIsKept: who asks whether accounts exist may read them, also if only another rule keeps what is deleted along.
 func TestRolesForWhatIsKept(t *testing.T) {
 	for text, want := range map[string]int{

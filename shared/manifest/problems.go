@@ -62,7 +62,7 @@ func (p *parsing) meets(i int) {
 		if other.Rule == nil {
 			continue
 		}
-		if e.Warn != nil && i != n && other.writes(e.Warn.Field) && rule.Same(e.At(), other.At()) {
+		if e.Warn != nil && i != n && other.writes(e.Warn.Field) && e.Place().Same(other.Place()) {
 			p.refuse(i, "warn.field", "%s writes %s in the same documents: give each rule a mark of its own", other.Name, e.Warn.Field)
 		}
 		switch {

@@ -2,12 +2,11 @@ package objects
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"cloud.google.com/go/storage"
 	"google.golang.org/api/iterator"
-
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // pageSize is how many objects a page of a listing has: the most that one class A operation returns.
@@ -46,7 +45,7 @@ func PagesOf[T any](
 			return goes
 		})
 		if err != nil && goes {
-			yield(nil, harmless.Errorf("list %s of bucket %s: %w", prefix, r.c.name, err))
+			yield(nil, fmt.Errorf("list %s of bucket %s: %w", prefix, r.c.name, err))
 		}
 	}
 }

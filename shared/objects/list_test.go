@@ -144,17 +144,6 @@ func TestListing(t *testing.T) {
 	}
 }
 
-// TestForgedCuts are ignored.
-func TestForgedCuts(t *testing.T) {
-	t.Parallel()
-	for what, saved := range forged(rand.New(rand.NewPCG(1, 2)), namings[0].names(2000)) {
-		used := len(unpacked(saved))
-		if harmless := what == "stale" || what == "before and behind all" || what == "of the folder itself"; harmless != (used > 0) {
-			t.Errorf("%s: %d are used", what, used)
-		}
-	}
-}
-
 // TestListingThatIsStopped after any page goes on behind the last name that was given, with the same cuts.
 func TestListingThatIsStopped(t *testing.T) {
 	t.Parallel()

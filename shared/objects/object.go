@@ -14,11 +14,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
-
-// ErrChanged says that an object changed after it was judged, so nothing was done to it.
-var ErrChanged = documents.ErrChanged
 
 // HeldError says that Cloud Storage does not allow to delete an object at present, whoever asks. Nothing was done to it, and
 // nothing went wrong.
@@ -72,7 +68,7 @@ func (r Reader) Get(ctx context.Context, name string) (o Object, found bool, err
 	case errors.Is(err, storage.ErrObjectNotExist):
 		return Object{}, false, nil
 	case err != nil:
-		return Object{}, false, harmless.Errorf("read object %s of bucket %s: %w", name, r.c.name, err)
+		return Object{}, false, fmt.Errorf("read object %s of bucket %s: %w", name, r.c.name, err)
 	default:
 		return objectOf(a), true, nil
 	}
@@ -88,8 +84,8 @@ type Deletion struct {
 	Generation, Metageneration int64
 }
 
-// Delete deletes an object. It returns [ErrChanged] if the object was replaced, given other metadata or deleted since it was
-// listed, and a [HeldError] if it is under a hold or its retention period is not over. Transient failures are sent again,
+// Delete deletes an object. It returns [documents.ErrChanged] if the object was replaced, given other metadata or deleted since it
+// was listed, and a [HeldError] if it is under a hold or its retention period is not over. Transient failures are sent again,
 // with backoff.
 func (w Writer) Delete(ctx context.Context, d Deletion) error {
 	object := w.c.bucket.Object(d.Name).
@@ -101,7 +97,7 @@ func (w Writer) Delete(ctx context.Context, d Deletion) error {
 	for again := true; again; again = storage.ShouldRetry(err) && attempts < maxAttempts && gax.Sleep(ctx, backoff.Pause()) == nil {
 		if w.InTime != nil {
 			if late := w.InTime(); late != nil {
-				return harmless.Errorf("delete object %s: %w", d.Name, cmp.Or(err, late)) // what was sent may have taken effect
+				return fmt.Errorf("delete object %s: %w", d.Name, cmp.Or(err, late)) // what was sent may have taken effect
 			}
 		}
 		before, err = err, object.Delete(ctx)
@@ -117,25 +113,25 @@ func (w Writer) Delete(ctx context.Context, d Deletion) error {
 		if attempts > 1 {
 			return nil
 		}
-		return ErrChanged
+		return documents.ErrChanged
 	case errors.As(err, &answer) && answer.Code == http.StatusPreconditionFailed, Denied(err):
 		if attempts > 1 { // no documentation says that this is not the answer to a deletion that is sent again
 			switch _, found, look := w.Get(ctx, d.Name); {
 			case look != nil: // it may have taken effect before
-				return harmless.Errorf("delete object %s: %w", d.Name, before)
+				return fmt.Errorf("delete object %s: %w", d.Name, before)
 			case !found:
 				return nil
 			}
 		}
 		if !Denied(err) {
-			return ErrChanged
+			return documents.ErrChanged
 		}
 		if held := w.held(ctx, d.Name, answer); held != nil {
 			return held
 		}
 		fallthrough
 	default:
-		return harmless.Errorf("delete object %s: %w", d.Name, err)
+		return fmt.Errorf("delete object %s: %w", d.Name, err)
 	}
 }
 

@@ -21,14 +21,15 @@ var (
 	percents = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 	escapes  = regexp.MustCompile(`\\u[0-9A-Fa-f]{4}`)
 	slashes  = regexp.MustCompile(`/(\./|/)+`)
+	slashed  = strings.NewReplacer(`\`, "/", "~2F", "/") // as Windows and Firebase's console write it
 )
 
 // Spelling returns the same text for names that people take for the same: in capitals or not, with letters that are composed or
-// not, with a slash or several. To compare by it keeps an object too many, never one too few.
+// not, of full width or half, with blanks of any kind, with a slash or several. To compare by it keeps an object too many, never one too few.
 func Spelling(name string) string {
 	name = strings.Map(func(r rune) rune {
 		return unicode.ToLower(visible(r))
-	}, norm.NFC.String(name))
+	}, norm.NFKC.String(name))
 	return slashes.ReplaceAllString(name, "/")
 }
 
@@ -115,10 +116,12 @@ func forms(text string) (all []string) {
 			return string(rune(r))
 		})
 	})
-	add(func(form string) string { return strings.ReplaceAll(form, `\`, "/") })
+	plus := func(form string) string { return strings.ReplaceAll(form, "+", " ") }
+	add(slashed.Replace)
+	add(plus) // before %2B is one, too
 	add(unescaped)
 	add(unescaped) // some encode twice
-	add(func(form string) string { return strings.ReplaceAll(form, "+", " ") })
+	add(plus)
 	return all
 }
 

@@ -130,26 +130,6 @@ func TestHugeFields(t *testing.T) {
 	enginetest.Want(t, "kept", map[string]int{keptUnnamed: 55}, got.Kept)
 }
 
-// TestOwnerMadeDuringTheRun: an owner is created after the owners were listed, and before the document that names it is
-// judged.
-func TestOwnerMadeDuringTheRun(t *testing.T) {
-	f := newFunction(t, notes)
-	f.Set(t, "books/another", map[string]any{"name": "so that not all are missing"})
-	setNotes(t, f, map[string]any{"notes/first": "new", "notes/orphan": "gone"})
-	made := false
-	onQuery(f, "notes", func(counts bool) error {
-		if !counts && !made {
-			made = true
-			f.Set(t, "books/new", map[string]any{"name": "new"})
-		}
-		return nil
-	})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done(deleteNote, 1))
-	enginetest.Want(t, "kept", map[string]int{keptOfBook: 1}, got.Kept)
-	enginetest.Want(t, "notes left", []string{"first"}, notesLeft(t, f))
-}
-
 // onQuery lets a test see and refuse queries for a collection's documents, and counts of them.
 func onQuery(f *enginetest.Function, collection string, handle func(counts bool) error) {
 	var mu sync.Mutex

@@ -1,9 +1,10 @@
 package orphans
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -22,9 +23,6 @@ type Objects struct {
 	Folder string // with the slash at its end
 	// Judge decides about an object by its own attributes; it is pure.
 	Judge func(o objects.Object, now time.Time) Verdict
-	// Reason says why an object is deleted. why is the verdict's reason or, if it has none, that the owner does not exist. Most
-	// objects are not deleted, so a reason is not put together before it is needed.
-	Reason func(why string, uploaded time.Time) string
 	// Meant, if set, returns further documents that may be the owner, where an object's name can be read in several ways: if one of
 	// them exists, the object is kept.
 	Meant   func(name string) []documents.Ref
@@ -35,11 +33,10 @@ type Objects struct {
 
 // Verdict is what becomes of an object.
 type Verdict struct {
-	cleanup.Decision
+	cleanup.Decision // whose reason comes after that the owner does not exist
 	// Owner is the document whose absence the decision waits for: if it exists, the object is kept. If it is [Nobody], the decision
 	// is carried out whatever documents exist. If it is forgotten, the object is kept.
-	Owner    documents.Ref
-	Uploaded time.Time // for the reason
+	Owner documents.Ref
 }
 
 // Nobody is the owner of an object that is deleted whatever documents exist.
@@ -70,12 +67,6 @@ type page struct {
 	bytes  int64
 }
 
-// owners are which documents there are, of those that were asked for.
-type owners struct {
-	there map[documents.Ref]bool // of the page's owners
-	meant map[documents.Ref]bool // of what may be meant instead of those that there are not
-}
-
 // name implements [Pass].
 func (f Objects) name() string { return f.Name }
 
@@ -86,22 +77,22 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
 	room, cuts := semaphore.NewWeighted(bytesAhead), p.Cuts
 	list := func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in.Names, cuts, room) }
-	ask := func(ctx context.Context, page page) (owners, error) { return f.lookUp(ctx, p.Documents, page) }
+	ask := func(ctx context.Context, page page) (map[documents.Ref]bool, error) {
+		return f.lookUp(ctx, p.Documents, page)
+	}
 	var listed objects.Cutter
 	var due inFolder
-	err := flow.Each(ctx, pagesAhead, list, ask, func(page page, found owners) error {
+	err := flow.Each(ctx, pagesAhead, list, ask, func(page page, found map[documents.Ref]bool) error {
 		defer room.Release(page.bytes)
 		p.Scanned(len(page.judged))
 		if page.forget {
 			clear(absent)
 		}
-		for ref, there := range found.there {
-			absent[ref] = !there
+		for _, owner := range page.asked {
+			absent[owner] = !found[owner]
 		}
-		for _, all := range []map[documents.Ref]bool{found.there, found.meant} {
-			for ref, there := range all {
-				p.Count(cleanup.Count{Collection: ref.Collection, Missing: one(!there), Exists: one(there)})
-			}
+		for ref, there := range found {
+			p.Count(cleanup.Count{Collection: ref.Collection, Missing: one(!there), Exists: one(there)})
 		}
 		judgedDue := func(o object) bool { return o.Kind != "" }
 		if f.Named != nil && named == nil && slices.ContainsFunc(page.judged, judgedDue) {
@@ -113,7 +104,7 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 		for _, o := range page.judged {
 			listed.See(o.Name)
 			exists := o.Owner != Nobody && !absent[o.Owner] || named != nil && named(o.Name) ||
-				f.Meant != nil && slices.ContainsFunc(f.Meant(o.Name), func(ref documents.Ref) bool { return found.meant[ref] })
+				f.Meant != nil && slices.ContainsFunc(f.Meant(o.Name), func(ref documents.Ref) bool { return found[ref] })
 			if err := f.propose(ctx, p, o, exists, &due); err != nil {
 				return err
 			}
@@ -165,18 +156,20 @@ func (f Objects) judge(o objects.Object, now time.Time) object {
 	return object{objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}, v}
 }
 
-// lookUp looks up the owners of a page's objects, and what may be meant instead of those that do not exist.
-func (f Objects) lookUp(ctx context.Context, r documents.Reader, p page) (found owners, err error) {
-	if found.there, err = lookUp(ctx, r, p.asked); err != nil || f.Meant == nil {
+// lookUp returns which of the owners of a page's objects there are, and of what may be meant instead of those that do not exist.
+func (f Objects) lookUp(ctx context.Context, r documents.Reader, p page) (map[documents.Ref]bool, error) {
+	found, err := lookUp(ctx, r, p.asked)
+	if err != nil || f.Meant == nil {
 		return found, err
 	}
 	var meant []documents.Ref
 	for _, o := range p.judged {
-		if o.Kind != "" && o.Owner != Nobody && !found.there[o.Owner] {
+		if o.Kind != "" && o.Owner != Nobody && !found[o.Owner] {
 			meant = append(meant, f.Meant(o.Name)...)
 		}
 	}
-	found.meant, err = lookUp(ctx, r, meant)
+	others, err := lookUp(ctx, r, meant)
+	maps.Copy(found, others)
 	return found, err
 }
 
@@ -207,11 +200,12 @@ func one(so bool) int { return map[bool]int{true: 1}[so] }
 type inFolder struct {
 	folder string
 	due    int
+	alone  int // of all folders, those proposed for their age alone
 }
 
 func (i *inFolder) see(folder string) (string, int) {
 	if folder != i.folder {
-		*i = inFolder{folder: folder}
+		*i = inFolder{folder: folder, alone: i.alone}
 	}
 	i.due++
 	return i.folder, i.due
@@ -242,12 +236,19 @@ func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, owne
 		count.Folder, count.InFolder = last.see(f.Folder + below + "/")
 	}
 	p.Count(count)
-	object, why := cleanup.DeleteObject{Deletion: o.Deletion, Named: f.Named}, o.Reason
+	if o.Owner == Nobody && f.Named == nil { // somebody may have uploaded many, so that a limit trips
+		if most := (p.Config.MaxActions + 1) / 2; last.alone >= most {
+			p.Keep(ctx, "", cleanup.Keep(fmt.Sprintf("left to a later run: each run does %d", most)), 1)
+			return nil
+		}
+		last.alone++
+	}
+	object, reason := cleanup.DeleteObject{Deletion: o.Deletion, Named: f.Named}, o.Reason
 	if o.Owner != Nobody {
 		if object.Absent = []documents.Ref{o.Owner}; f.Meant != nil {
 			object.Absent = append(object.Absent, f.Meant(o.Name)...)
 		}
-		why = cmp.Or(why, o.Owner.String()+" does not exist")
+		reason = strings.TrimSuffix(o.Owner.String()+" does not exist, "+reason, ", ")
 	}
-	return p.ProposeObject(ctx, o.Kind, f.Reason(why, o.Uploaded), object)
+	return p.ProposeObject(ctx, o.Kind, reason, object)
 }

@@ -24,7 +24,7 @@ import (
 // In the job of these tests, files/{userId}/… belong to users, unless their metadata names another owner. Notes belong to
 // books, by their bookId.
 var (
-	files = orphans.Objects{Folder: "files/", Judge: judgeFile, Reason: func(why string, _ time.Time) string { return why }}
+	files = orphans.Objects{Folder: "files/", Judge: judgeFile}
 	notes = orphans.Documents{
 		Collection: "notes", Field: "bookId", Owners: "books", Judge: judgeNote, Rule: noteRule, KeptOdd: keptOdd,
 	}

@@ -224,8 +224,12 @@ func (c *checker) set() {
 			c.Expect(!strings.HasPrefix(other, field+"."), "set", "%s lies within %s, which is set as a whole", other, field)
 		}
 	}
+	field, is := sorted(r.Set)[0], "not true"
+	if r.Set[field] == Delete {
+		is = "set"
+	}
 	c.Expect(slices.ContainsFunc(r.Where, r.ends), "set",
-		`every run would find the same documents again: add {"field":%q,"is":"not true"} to where`, sorted(r.Set)[0])
+		`every run would find the same documents again: add {"field":%q,"is":%q} to where`, field, is)
 }
 
 // ends reports whether a condition no longer holds after set.

@@ -2,7 +2,6 @@ package rule
 
 import (
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +15,7 @@ import (
 func (c *checker) related(role string, all []Relation) {
 	for i, r := range all {
 		if r.kind() != nil || role != unlessRole || r.Field == "" {
-			c.relation(role, &all[i], c.kind, c.rule.At(), false)
+			c.relation(role, &all[i], c.kind, c.rule.Place(), false)
 			continue
 		}
 		c.Condition(r.Key, r.Condition(), c.kind, c.bound())
@@ -26,7 +25,7 @@ func (c *checker) related(role string, all []Relation) {
 }
 
 // relation checks a relation to items of a kind and place. It may be nested: of what is deleted with the rule's items.
-func (c *checker) relation(role string, r *Relation, kind, of string, nested bool) {
+func (c *checker) relation(role string, r *Relation, kind string, of Place, nested bool) {
 	if !c.oneKey(role, r, kind) {
 		return
 	}
@@ -63,15 +62,15 @@ func (c *checker) relation(role string, r *Relation, kind, of string, nested boo
 	}
 	if r.Unless != nil {
 		c.Expect(!r.Remove && r.Subcollection != Everything, key+".unless", "it keeps what is deleted: leave it out")
-		below := checker{rule: &Rule{CollectionGroup: path.Base(r.At(of))}, kind: criteria.OfDocuments}
+		below := checker{rule: &Rule{CollectionGroup: r.Place(of).name()}, kind: criteria.OfDocuments}
 		below.related(unlessRole, r.Unless)
 		c.All = append(c.All, below.All...)
 	}
-	own := r.At(of)
+	own := r.Place(of)
 	for n := range r.With {
 		w := &r.With[n]
 		c.relation(role, w, criteria.OfDocuments, own, true)
-		c.Expect(!strings.Contains(own, "/") || !slices.Equal(criteria.Holes(w.Document), []string{idHole}), w.Key+".document",
+		c.Expect(!own.Repeats() || !slices.Equal(criteria.Holes(w.Document), []string{idHole}), w.Key+".document",
 			"ids repeat below other documents: name {parent} as well, or what the rule's path binds")
 	}
 	c.Expect(role != withRole || c.rule.Deletes(), key, "set and remove keep the document: leave with out")
@@ -217,9 +216,9 @@ func (c *checker) withAccounts() {
 			continue
 		}
 		pattern.CheckCollection(&c.Problems, key+".document", collection, false)
-		c.Expect(!slices.ContainsFunc(c.rule.Unless, func(u Relation) bool { return u.Place() == w.Place() }), key+".document",
+		c.Expect(!slices.ContainsFunc(c.rule.Unless, func(u Relation) bool { return u.Place("") == w.Place("") }), key+".document",
 			"unless keeps the account of such a document, so it would never be deleted: leave one of both out")
-		c.Expect(!slices.ContainsFunc(c.rule.With[:i], func(u Relation) bool { return u.Place() == w.Place() }), key+".document",
+		c.Expect(!slices.ContainsFunc(c.rule.With[:i], func(u Relation) bool { return u.Place("") == w.Place("") }), key+".document",
 			"%s is listed twice", collection)
 		below := checker{rule: &Rule{Collection: collection, With: w.With}, kind: criteria.OfDocuments}
 		below.related(withRole, w.With)

@@ -36,7 +36,7 @@ func (c *checker) warn() {
 		c.Expect(!slices.Contains(criteria.Holes(w.Create), hole), "warn.create",
 			"{%s} is no id: name what the rule's path binds, or a field", hole)
 	}
-	c.Expect(!Same(w.Create, r.At()), "warn.create", "it is the rule's own collection")
+	c.Expect(!r.Place().Same(Place(w.Create)), "warn.create", "it is the rule's own collection")
 	for _, field := range sorted(w.Data) {
 		c.Expect(field != "" && !strings.HasPrefix(field, "__"), "warn.data", "%q is not a field's name", field)
 	}

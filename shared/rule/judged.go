@@ -10,8 +10,8 @@ import (
 // something deleted.
 func (r Rule) Judged() map[string][]string {
 	judged := map[string][]string{}
-	add := func(place string, fields ...string) {
-		collection := strings.TrimPrefix(place, anywhere)
+	add := func(place Place, fields ...string) {
+		collection := place.String()
 		for _, field := range fields {
 			field, _, _ = strings.Cut(strings.TrimSuffix(field, ".{"+idHole+"}"), ".*")
 			if collection != "" && field != "" && !slices.Contains(judged[collection], field) && !strings.Contains(field, "{") {
@@ -19,10 +19,10 @@ func (r Rule) Judged() map[string][]string {
 			}
 		}
 	}
-	add(r.At(), r.deciding()...)
+	add(r.Place(), r.deciding()...)
 	for _, one := range slices.Concat(r.Asks(), r.Along()) {
 		add(one.Of, r.FieldHoles(one.Document+one.Account)...)
-		at := cmp.Or(one.At(one.Of), one.Of) // a field of the item refers to objects
+		at := cmp.Or(one.Place(one.Of), one.Of) // a field of the item refers to objects
 		add(at, one.Field)
 		for _, c := range one.Where {
 			add(at, c.Field)

@@ -4,63 +4,113 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
+// Place is where documents are: the path of their collection, in which a hole stands for any id.
+type Place string
+
 const (
-	anywhere   = "…/"                  // begins the place of a collection group: all collections whose path ends with what follows
-	everywhere = "/…"                  // ends the place of all collections below a document
-	somewhere  = anywhere + "{parent}" // is the place of what documents of a collection group lie below
+	anywhere   = "…/" // begins the place of a collection group: all collections whose path ends with what follows
+	everywhere = "/…" // ends the place of all collections below a document
 )
 
-// At returns the place of the rule's documents.
-func (r Rule) At() string {
-	if r.CollectionGroup != "" {
-		return anywhere + r.CollectionGroup
-	}
-	return r.Collection
+// Anywhere returns the place of a collection group.
+func Anywhere(name string) Place { return Place(anywhere + name) }
+
+// String returns the place as a rule writes it.
+func (p Place) String() string { return strings.TrimPrefix(string(p), anywhere) }
+
+// name returns the name of the place's collections.
+func (p Place) name() string {
+	_, name := cutLast(string(p))
+	return name
 }
 
-// Pattern returns a place as a pattern of [engine.Reach].
-func Pattern(place string) string {
-	place = "/" + criteria.Hole.ReplaceAllLiteralString(place, "*") + "/"
+// IsGroup reports whether the place has many collections.
+func (p Place) IsGroup() bool {
+	return strings.HasPrefix(string(p), anywhere) || strings.Contains(string(p), "{")
+}
+
+// IsKnown reports whether the place has documents, whose collections have one name.
+func (p Place) IsKnown() bool {
+	return p != "" && !strings.HasSuffix(string(p), everywhere) && !strings.Contains(p.name(), "{")
+}
+
+// Repeats reports whether another document may have the id of one of the place, because it lies below another.
+func (p Place) Repeats() bool { return strings.Contains(string(p), "/") }
+
+// Query returns the query for all documents of the place, with some of their fields or, if none are given, whole.
+func (p Place) Query(fields ...string) documents.Query {
+	q := documents.Query{Collection: string(p), Group: p.IsGroup(), Select: fields}
+	if q.Group {
+		q.Collection = p.name()
+	}
+	return q
+}
+
+// Pattern returns the place as a pattern of [engine.Reach].
+func (p Place) Pattern() string {
+	place := "/" + criteria.Hole.ReplaceAllLiteralString(string(p), "*") + "/"
 	return strings.Trim(strings.ReplaceAll(place, "/…/", "/"+Everything+"/"), "/")
 }
 
-// At returns the place of a relation to the documents of a place; empty if they are no documents.
-func (r Relation) At(of string) (own string) {
+// words returns the place in words.
+func (p Place) words() string {
+	if name, isGroup := strings.CutPrefix(string(p), anywhere); isGroup {
+		return "every collection " + name
+	}
+	return string(p)
+}
+
+// Place returns where the rule's documents are.
+func (r Rule) Place() Place {
+	if r.CollectionGroup != "" {
+		return Anywhere(r.CollectionGroup)
+	}
+	return Place(r.Collection)
+}
+
+// Place returns where documents are that are related to those of a place; empty if they are no documents.
+func (r Relation) Place(of Place) Place {
 	switch {
 	case r.Document != "":
-		above, _ := cutLast(of)
+		above, _ := cutLast(string(of))
 		if above+"/" == anywhere {
-			above = somewhere + "/{id}"
+			above += "/{" + parentHole + "}/{id}"
 		}
-		own, _ = cutLast(strings.ReplaceAll(r.Document, "{"+parentHole+"}", above))
-		return own
+		own, _ := cutLast(strings.ReplaceAll(r.Document, "{"+parentHole+"}", above))
+		return Place(strings.TrimPrefix(own, "/"))
 	case r.Subcollection == Everything:
 		return of + "/{id}" + everywhere
 	case r.Subcollection != "":
-		return of + "/{id}/" + r.Subcollection
+		return of + "/{id}/" + Place(r.Subcollection)
 	case r.CollectionGroup != "":
-		return anywhere + r.CollectionGroup
+		return Anywhere(r.CollectionGroup)
 	}
-	return r.Collection
+	return Place(r.Collection)
+}
+
+// cutLast returns the text before the last slash, and the text after it.
+func cutLast(path string) (before, after string) {
+	i := strings.LastIndexByte(path, '/')
+	return path[:max(i, 0)], path[i+1:]
 }
 
 // Along is a relation with the place of the items that it is of.
 type Along struct {
 	Relation
-	Of string // the place of the documents to which it belongs
-	In Place  // likewise
+	Of Place // of the documents to which it belongs
 }
 
 // Along returns what is deleted together with the rule's items, and in turn with that.
-func (r Rule) Along() []Along { return along(r.With, r.At(), r.Place()) }
+func (r Rule) Along() []Along { return along(r.With, r.Place()) }
 
-func along(with []Relation, of string, in Place) (all []Along) {
+func along(with []Relation, of Place) (all []Along) {
 	for _, w := range with {
-		all = append(append(all, Along{w, of, in}), along(w.With, w.At(of), w.Place())...)
+		all = append(append(all, Along{w, of}), along(w.With, w.Place(of))...)
 	}
 	return all
 }
@@ -68,11 +118,11 @@ func along(with []Relation, of string, in Place) (all []Along) {
 // Asks returns what is looked for to decide: about the rule's items, and about what is deleted together with them.
 func (r Rule) Asks() (all []Along) {
 	for _, related := range r.Related() {
-		all = append(all, Along{related, r.At(), r.Place()})
+		all = append(all, Along{related, r.Place()})
 	}
 	for _, w := range r.Along() {
 		for _, u := range w.Unless {
-			all = append(all, Along{u, w.At(w.Of), w.Place()})
+			all = append(all, Along{u, w.Place(w.Of)})
 		}
 	}
 	return all
@@ -82,7 +132,7 @@ func (r Rule) Asks() (all []Along) {
 func (r Rule) Own() (all []Along) {
 	for _, u := range r.Unless {
 		if u.kind() == nil && !u.Condition().Absence() && r.OfDocuments() {
-			all = append(all, Along{u, r.At(), r.Place()})
+			all = append(all, Along{u, r.Place()})
 		}
 	}
 	return all
@@ -98,19 +148,20 @@ func (r Rule) Meets(other Rule) bool {
 			mine, theirs := pattern.Folder(w.Objects), pattern.Folder(other.Objects)
 			return w.Objects != "" && (strings.HasPrefix(mine, theirs) || strings.HasPrefix(theirs, mine))
 		}
-		at := w.At(w.Of)
-		if above, below := strings.CutSuffix(at, everywhere); below {
-			parts, deep := strings.Split(other.At(), "/"), strings.Count(above, "/")+1
-			return strings.HasPrefix(other.At(), anywhere) || len(parts) > deep && Same(above, strings.Join(parts[:deep], "/"))
+		at, theirs := w.Place(w.Of), other.Place()
+		if above, below := strings.CutSuffix(string(at), everywhere); below {
+			parts, deep := strings.Split(string(theirs), "/"), strings.Count(above, "/")+1
+			return strings.HasPrefix(string(theirs), anywhere) ||
+				len(parts) > deep && Place(above).Same(Place(strings.Join(parts[:deep], "/")))
 		}
-		return !w.Remove && at != "" && Same(other.At(), at)
+		return !w.Remove && at != "" && theirs.Same(at)
 	})
 }
 
 // Same reports whether two places may be the same collection: a hole stands for any id.
-func Same(a, b string) bool {
-	endA, groupA := strings.CutPrefix(a, anywhere)
-	endB, groupB := strings.CutPrefix(b, anywhere)
+func (p Place) Same(other Place) bool {
+	endA, groupA := strings.CutPrefix(string(p), anywhere)
+	endB, groupB := strings.CutPrefix(string(other), anywhere)
 	partsA, partsB := strings.Split(endA, "/"), strings.Split(endB, "/")
 	n := min(len(partsA), len(partsB))
 	if len(partsA) > n && !groupB || len(partsB) > n && !groupA {

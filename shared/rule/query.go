@@ -164,7 +164,7 @@ func (r Rule) Queries() (all []documents.Query) {
 			if isList {
 				f.Op = "array-contains-any"
 			}
-			if q := w.In.Query(documents.NameOnly...); !strings.HasSuffix(field, ".*") && w.In != (Place{}) {
+			if q := w.Of.Query(documents.NameOnly...); !strings.HasSuffix(field, ".*") && w.Of != "" {
 				q.Where = []documents.Filter{f}
 				all = append(all, q)
 			}

@@ -1,7 +1,6 @@
 package rule
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -137,11 +136,19 @@ func (r Relation) PlainField() string {
 	return strings.TrimSuffix(strings.TrimSuffix(r.Field, "[]"), ".{"+idHole+"}")
 }
 
+// Fields returns the fields of what is related by which it is looked for, and judged within a time; "" for none.
+func (r Relation) Fields() []string {
+	if r.Within == nil {
+		return []string{r.Field, ""}
+	}
+	return []string{r.Field, r.Within.Field}
+}
+
 // Query returns the query for the documents that are related to an item. self is the item's document, and reference returns the
 // value that refers to it. With repeats, its id does not name it, because documents elsewhere may have that too. ok is false if
 // no query can ask for it.
 func (r Relation) Query(self documents.Ref, repeats bool, reference func(documents.Ref) any) (q documents.Query, ok bool) {
-	q = r.Place().Query(documents.NameOnly...)
+	q = r.Place("").Query(documents.NameOnly...)
 	q.Where = r.conditions()
 	if r.Subcollection != "" {
 		q.Collection, q.Group = self.Path()+"/"+r.Subcollection, false
@@ -265,50 +272,4 @@ func NamesOf(d documents.Ref, repeats bool, reference func(documents.Ref) any) (
 	}
 	names = append(append(names, reference(d)), d.Texts()...)
 	return slices.DeleteFunc(names, func(name any) bool { return !documents.Queryable(name) })
-}
-
-// Place is where the documents of a rule or a relation are.
-type Place struct {
-	Collection string // as the rule writes it
-	Group      string // the collection's name, if it is many collections; empty if it is one
-}
-
-// Query returns the query for all documents of the place, with some of their fields or, if none are given, whole.
-func (p Place) Query(fields ...string) documents.Query {
-	return documents.Query{Collection: cmp.Or(p.Group, p.Collection), Group: p.Group != "", Select: fields}
-}
-
-// words returns the place in words.
-func (p Place) words() string {
-	if p.Collection == p.Group {
-		return "every collection " + p.Group
-	}
-	return p.Collection
-}
-
-// Place returns where the rule's documents are.
-func (r Rule) Place() (in Place) {
-	if in.Collection = r.Collection + r.CollectionGroup; r.IsGroup() {
-		in.Group = r.Name()
-	}
-	return in
-}
-
-// Place returns where the related documents are; the zero value if they are no documents.
-func (r Relation) Place() (in Place) {
-	in.Group = r.Subcollection + r.CollectionGroup
-	in.Collection = in.Group + r.Collection
-	if r.Document != "" {
-		in.Collection, _ = cutLast(r.Document)
-	}
-	if strings.Contains(in.Collection, "{") {
-		_, in.Group = cutLast(in.Collection)
-	}
-	return in
-}
-
-// cutLast returns the text before the last slash, and the text after it.
-func cutLast(path string) (before, after string) {
-	i := strings.LastIndexByte(path, '/')
-	return path[:max(i, 0)], path[i+1:]
 }

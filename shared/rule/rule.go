@@ -120,16 +120,16 @@ func (r Rule) Source() string { return r.Collection + r.CollectionGroup + r.Obje
 func (r Rule) Name() string { return r.Source()[strings.LastIndexByte(r.Source(), '/')+1:] }
 
 // IsGroup reports whether the rule's query goes through a collection group.
-func (r Rule) IsGroup() bool { return r.CollectionGroup != "" || strings.Contains(r.Collection, "{") }
+func (r Rule) IsGroup() bool { return r.Place().IsGroup() }
 
 // Repeats reports whether another document may have the id of one of the rule's, because it lies below another.
-func (r Rule) Repeats() bool { return strings.Contains(r.At(), "/") }
+func (r Rule) Repeats() bool { return r.Place().Repeats() }
 
 // OfDocuments reports whether the rule is about documents.
 func (r Rule) OfDocuments() bool { return r.Collection != "" || r.CollectionGroup != "" }
 
 // Items returns the collection of the rule's items as a pattern of [engine.Reach].
-func (r Rule) Items() string { return Pattern(r.At()) }
+func (r Rule) Items() string { return r.Place().Pattern() }
 
 // Deletes reports whether the rule deletes documents. If not, it changes them.
 func (r Rule) Deletes() bool { return len(r.Set) == 0 && r.Remove == "" }

@@ -12,9 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"cloud.google.com/go/firestore"
-	"google.golang.org/api/iterator"
-
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/collections"
@@ -36,13 +33,12 @@ const (
 
 // Project is what is looked at.
 type Project struct {
-	DB        documents.Reader
-	Firestore *firestore.Client // of the same database, for the names of documents that do not exist
-	Bucket    *objects.Client   // nil: its files are not looked at
-	Accounts  *accounts.Reader  // nil: they are not looked at
-	Reads     int               // at most
-	Now       time.Time
-	Rules     functions.List // those that there are already
+	DB       documents.Reader
+	Bucket   *objects.Client  // nil: its files are not looked at
+	Accounts *accounts.Reader // nil: they are not looked at
+	Reads    int              // at most
+	Now      time.Time
+	Rules    functions.List // those that there are already
 }
 
 // Findings are what was found in a project, and what is proposed.
@@ -161,15 +157,14 @@ func (l *looker) collection(ctx context.Context, name string) error {
 	}
 	c := &place{path: name}
 	l.top = append(l.top, c)
-	var page []*firestore.DocumentRef
-	more, err := iterator.NewPager(l.Firestore.Collection(name).DocumentRefs(ctx), sample, "").NextPage(&page)
+	page, err := l.DB.Listed(ctx, name, sample+1) // one more than is looked at tells whether these are all
 	if err != nil {
-		return fmt.Errorf("list the names of %s: %w", name, err)
+		return err
 	}
-	l.listed += max(1, len(page))
+	c.complete, page = len(page) <= sample, page[:min(len(page), sample)]
 	paths := make([]string, len(page))
 	for i, ref := range page {
-		paths[i] = name + "/" + ref.ID
+		paths[i] = ref.Path()
 	}
 	there, err := l.DB.GetAll(ctx, paths)
 	if err != nil {
@@ -182,7 +177,7 @@ func (l *looker) collection(ctx context.Context, name string) error {
 			c.missing = append(c.missing, ref.ID)
 		}
 	}
-	c.complete, c.names, c.fields = more == "", len(page), fieldsOf(c.docs)
+	c.names, c.fields = len(page), fieldsOf(c.docs)
 	for _, id := range slices.Concat(spread(c.missing, below), spread(idsOf(c.docs), below)) {
 		if err := l.below(ctx, c, id); err != nil {
 			return err

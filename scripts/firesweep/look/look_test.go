@@ -22,7 +22,7 @@ func looked(t *testing.T, p *backendstest.Project, reads int, change ...func(*Pr
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() }) // everything has been read
-	of := Project{DB: c.Reader(), Firestore: c.Firestore(), Reads: reads, Now: time.Now()}
+	of := Project{DB: c.Reader(), Reads: reads, Now: time.Now()}
 	for _, one := range change {
 		one(&of)
 	}

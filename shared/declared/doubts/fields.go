@@ -33,7 +33,7 @@ func (l *looking) has(ctx context.Context, in place, it func(documents.Document)
 		return true
 	case in.whole:
 		return false
-	case in.at.Group != "" || len(filters) == 0: // no index knows
+	case in.at.IsGroup() || len(filters) == 0: // no index knows
 		return true
 	}
 	q := in.at.Query(documents.NameOnly...)
@@ -122,7 +122,7 @@ func (l *looking) keepingBy(ctx context.Context, key string, in place, w criteri
 			if !isText || l.has(ctx, in, has, documents.Filter{Field: w.Field, Op: "==", Value: operand}) {
 				continue
 			}
-			l.say("%s: no document of %s has %s %q, which the rule keeps; the documents looked at have %s", key, in.at.Collection,
+			l.say("%s: no document of %s has %s %q, which the rule keeps; the documents looked at have %s", key, in.at,
 				w.Field, text, criteria.List(values, "and"))
 		}
 	}

@@ -33,7 +33,7 @@ const shortest = 6
 type target struct {
 	what   string
 	with   rule.Relation // the entry
-	at     string        // the place of documents
+	at     rule.Place    // of documents
 	folder string        // of files
 	owned  bool          // the folder has folders by the items' ids
 	// Some of it, with the items that it belongs to where it is a folder: ids, unless they repeat elsewhere, or spellings of files
@@ -59,8 +59,7 @@ type reference struct {
 }
 
 func (a reference) compare(b reference) int {
-	return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.in.Collection, b.in.Collection),
-		cmp.Compare(a.in.Group, b.in.Group), cmp.Compare(a.field, b.field))
+	return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.in, b.in), cmp.Compare(a.field, b.field))
 }
 
 // inMaps reports whether a field is one of maps in a list, for which nothing can ask.
@@ -79,12 +78,12 @@ func (l *looking) referrers(ctx context.Context) {
 	var skipped []string
 	found, shared := map[reference]bool{}, map[string]bool{} // false: perhaps; folders
 	for i, at := range places {
-		few, asks := each, func(g rule.Relation) bool { return g.Place() == at }
+		few, asks := each, func(g rule.Relation) bool { return g.Place("") == at }
 		switch {
 		case l.Objects != "" && slices.ContainsFunc(l.Gone, asks): // another field of these is the likeliest
 			few = sampled / len(l.Gone)
 		case len(places) > n && i*n/len(places) == (i+1)*n/len(places): // all over the list
-			skipped = append(skipped, at.Collection)
+			skipped = append(skipped, at.String())
 			continue
 		}
 		all, ok := l.first(ctx, at.Query(), few)
@@ -96,9 +95,9 @@ func (l *looking) referrers(ctx context.Context) {
 	asked := 0
 	for _, r := range slices.SortedFunc(maps.Keys(found), reference.compare) {
 		values := targets[r.target].values
-		if !found[r] && !inMaps(r.field) && r.in.Group == "" && len(values) > 0 && asked < asking {
+		if !found[r] && !inMaps(r.field) && !r.in.IsGroup() && len(values) > 0 && asked < asking {
 			asked++
-			found[r] = l.holding(ctx, r.in.Collection, r.field, values)
+			found[r] = l.holding(ctx, r.in.String(), r.field, values)
 		}
 	}
 	l.refer(targets, found)
@@ -115,36 +114,29 @@ func (l *looking) referrers(ctx context.Context) {
 }
 
 // elsewhere returns the places where documents may refer to what the rule deletes: the collections at the top of the database;
-// for files, also those in which the rule looks, and those below a document.
+// for files, also those below a document, and those in which the rule looks.
 func (l *looking) elsewhere(ctx context.Context) (all []rule.Place) {
-	for _, g := range l.Gone {
-		if at := g.Place(); l.Objects != "" && g.Field != "" && !slices.Contains(all, at) {
-			all = append(all, at)
-		}
+	for _, name := range l.names(ctx, documents.Ref{}) {
+		all = append(all, rule.Place(name))
 	}
-	add := func(names []string, isGroup bool) {
-		for _, name := range names {
-			at := rule.Place{Collection: name}
-			if isGroup {
-				at.Group = name
-			}
-			nested := func(w rule.Along) bool { return strings.Contains(w.Key, ".") && top(w.Relation) == name }
-			if l.Source() != name && !slices.Contains(collections.Names(), name) && !slices.Contains(all, at) &&
-				!slices.ContainsFunc(l.Along(), nested) {
-				all = append(all, at)
+	if l.Objects != "" {
+		for _, at := range all[:min(len(all), asking)] {
+			some, _ := l.first(ctx, at.Query(documents.NameOnly...), 1)
+			for _, d := range some {
+				for _, name := range l.names(ctx, d.Ref()) {
+					all = append(all, rule.Anywhere(name))
+				}
 			}
 		}
-	}
-	names := l.names(ctx, documents.Ref{})
-	add(names, false)
-	if l.Objects != "" && len(names) <= asking {
-		for _, name := range names {
-			if some, _ := l.first(ctx, documents.Query{Collection: name, Select: documents.NameOnly}, 1); len(some) > 0 {
-				add(l.names(ctx, some[0].Ref()), true)
-			}
+		for _, g := range l.Gone {
+			all = append(all, g.Place(""))
 		}
 	}
-	return all
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(at rule.Place) bool {
+		nested := func(w rule.Along) bool { return strings.Contains(w.Key, ".") && top(w.Relation) == string(at) }
+		return at.String() == l.Source() || slices.Contains(collections.Names(), at.String()) || slices.ContainsFunc(l.Along(), nested)
+	})
 }
 
 // names returns the names of the collections below a document, or of those at the top.
@@ -163,32 +155,34 @@ func top(of rule.Relation) string {
 
 // targets returns what the rule deletes, as far as it was looked at.
 func (l *looking) targets() (all []target) {
-	own := target{what: "documents of " + l.Source(), at: l.At(), folder: pattern.Folder(l.Objects), known: map[string]string{}}
-	for _, due := range l.due[:min(len(l.due), sampled)] {
+	own := target{what: "documents of " + l.Source(), at: l.Place(), folder: pattern.Folder(l.Objects), known: map[string]string{}}
+	switch {
+	case own.folder != "":
+		own.what = "files below " + own.folder
+	case l.Accounts != "":
+		own.what = "accounts that are due"
+	}
+	for _, due := range l.due {
 		_, file, _ := strings.Cut(strings.TrimPrefix(due, "gs://"), "/")
 		ref, _ := documents.RefOf(due)
 		switch {
 		case l.Accounts != "":
-			own.what = "accounts that are due"
 			own.add(due, due)
 		case own.folder != "":
 			own.add(file, objects.Spelling(file))
-		case l.OfDocuments() && rule.Same(l.At(), ref.Collection):
+		case l.Place().Same(rule.Place(ref.Collection)) && len(own.known) < sampled:
 			own.add(ref.ID, ref.ID)
 		}
 	}
 	for _, d := range l.sample {
 		own.add(d.ID(), d.ID())
 	}
-	if own.folder != "" {
-		own.what = "files below " + own.folder
-	}
 	if len(own.known) > 0 || own.folder != "" {
 		all = append(all, own)
 	}
 	for _, w := range l.With {
-		t := target{with: w, at: w.At(l.At()), folder: pattern.Folder(w.Objects), known: map[string]string{}}
-		t.what = "documents of " + w.Place().Collection
+		t := target{with: w, at: w.Place(l.Place()), folder: pattern.Folder(w.Objects), known: map[string]string{}}
+		t.what = "documents of " + t.at.String()
 		if w.Remove || w.Account != "" || w.Objects != "" && t.folder == "" {
 			continue
 		}
@@ -216,7 +210,7 @@ func (l *looking) targets() (all []target) {
 		all = append(all, t)
 	}
 	for i, t := range all {
-		if strings.Contains(t.at, "/") {
+		if t.at.Repeats() {
 			all[i].known, all[i].values = nil, nil
 		}
 	}
@@ -264,7 +258,7 @@ func mentions(field string, value any) (all []mention) {
 // mentioned adds the fields by which a document of a place refers to targets, or perhaps does, and the folders of files to which
 // it refers.
 func (l *looking) mentioned(in place, d documents.Document, targets []target, found map[reference]bool, shared map[string]bool) {
-	name := path.Base(in.at.Collection)
+	name := path.Base(string(in.at))
 	said, along := l.said(name, d)
 	noun := strings.TrimSuffix(strings.ToLower(l.Rule.Name()), "s")
 	for _, m := range mentions("", d.Data) {
@@ -273,7 +267,7 @@ func (l *looking) mentioned(in place, d documents.Document, targets []target, fo
 			at := reference{n, in.at, m.field}
 			id, is, maybe := t.means(m.value, strings.Contains(strings.ToLower(m.field), noun))
 			of := func(of rule.Relation) bool {
-				return (top(of) == name || path.Base(of.Place().Collection) == name) && of.Field == m.field
+				return (top(of) == name || path.Base(string(of.Place(""))) == name) && of.Field == m.field
 			}
 			text, _ := m.value.(string)
 			// Whatever refers to files of the folder will refer to one that is due.
@@ -303,7 +297,7 @@ func (t target) means(value any, isNamed bool) (id string, is, maybe bool) {
 		}
 		return "", false, len(spellings) > 0
 	}
-	if ref, isRef := documents.RefIn(value); isRef && t.at != "" && rule.Same(t.at, ref.Collection) {
+	if ref, isRef := documents.RefIn(value); isRef && t.at != "" && t.at.Same(rule.Place(ref.Collection)) {
 		return ref.ID, true, false
 	}
 	if !isText || len(text) < shortest && !isNamed || !documents.ValidID(text) {
@@ -362,16 +356,16 @@ func (l *looking) refer(targets []target, found map[reference]bool) {
 		if t.folder != "" && t.with.Key == "" {
 			so = "that does not keep them"
 		}
-		l.say("%sdocuments of %s refer to %s by %s, and %s: %s", key, of.in.Collection, t.what, criteria.List(by, "and"), so,
+		l.say("%sdocuments of %s refer to %s by %s, and %s: %s", key, of.in, t.what, criteria.List(by, "and"), so,
 			l.instead(t, of.in, by))
 	}
 }
 
 // instead says what to write where documents of a place refer to a target by some fields.
 func (l *looking) instead(t target, in rule.Place, by []string) string {
-	name, key := in.Collection, "collection"
-	if in.Group != "" {
-		name, key = in.Group, "collectionGroup"
+	name, key := in.String(), "collection"
+	if in.IsGroup() {
+		key = "collectionGroup"
 	}
 	var all []string
 	for _, field := range by {

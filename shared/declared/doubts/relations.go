@@ -63,7 +63,7 @@ func isUnless(of rule.Relation) bool { return strings.HasPrefix(of.Key, "unless"
 
 // find returns the first documents that a relation may find.
 func (l *looking) find(ctx context.Context, of rule.Relation, n int) place {
-	q, found := of.Place().Query(), place{at: of.Place()}
+	q, found := of.Place("").Query(), place{at: of.Place(l.Place())}
 	if of.Subcollection == "" {
 		all, ok := l.first(ctx, q, n)
 		found.sample, found.whole = all, ok && len(all) < n
@@ -233,7 +233,7 @@ func (l *looking) leads(ctx context.Context, of rule.Relation) {
 	if !ok {
 		return
 	}
-	l.lacks(ctx, of, place{of.Place(), slices.Collect(maps.Values(there)), false})
+	l.lacks(ctx, of, place{of.Place(l.Place()), slices.Collect(maps.Values(there)), false})
 	l.noIDs(of, fields, there)
 	kept := len(slices.DeleteFunc(slices.Clone(single), func(ref documents.Ref) bool { return there[ref].Path == "" }))
 	so := ", so nearly all of these are due"
@@ -309,7 +309,7 @@ func (l *looking) refers(ctx context.Context, of rule.Relation, found []document
 			id, isID := documents.IDOf(value)
 			switch {
 			case isMap:
-			case isRef && rule.Same(l.At(), ref.Collection):
+			case isRef && l.Place().Same(rule.Place(ref.Collection)):
 				refs = append(refs, ref)
 			case isID && !isRef && !l.Repeats():
 				refs = append(refs, documents.Ref{Collection: l.Collection, ID: id})
@@ -321,6 +321,6 @@ func (l *looking) refers(ctx context.Context, of rule.Relation, found []document
 	l.ofMaps(of.Key, of.Field, ".{id}", values)
 	if there, n, ok := l.exist(ctx, refs); ok {
 		l.none(of.Key, len(there), n+len(others), fmt.Sprintf("values of %s.%s looked at refers to a document of %s: %s",
-			of.Place().Collection, of.PlainField(), l.Source(), right))
+			of.Place(""), of.PlainField(), l.Source(), right))
 	}
 }

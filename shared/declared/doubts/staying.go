@@ -21,18 +21,18 @@ const asked = 5
 // twins says of a collection whose documents have the ids of what the rule deletes that these would stay, unless the rule says
 // anything of it. They belong to the rule's documents only if each of them has one of those.
 func (l *looking) twins(ctx context.Context, in place, own target) {
-	says := func(of rule.Relation) bool { return top(of) == in.at.Collection }
+	says := func(of rule.Relation) bool { return top(of) == string(in.at) }
 	alike := func(d documents.Document) bool {
 		_, is, maybe := own.means(d.ID(), false)
 		return is || maybe
 	}
-	if in.at.Group != "" || own.with.Key != "" || own.folder != "" || l.left() < asked+mostOf ||
+	if in.at.IsGroup() || own.with.Key != "" || own.folder != "" || l.left() < asked+mostOf ||
 		!slices.ContainsFunc(in.sample, alike) || slices.ContainsFunc(slices.Concat(l.Related(), l.With), says) {
 		return
 	}
 	var theirs, mine []documents.Ref
 	for _, id := range own.values[:min(asked, len(own.values))] {
-		theirs = append(theirs, documents.Ref{Collection: in.at.Collection, ID: id.(string)})
+		theirs = append(theirs, documents.Ref{Collection: string(in.at), ID: id.(string)})
 	}
 	hole, what := "{uid}", "accounts"
 	if l.OfDocuments() {
@@ -49,7 +49,7 @@ func (l *looking) twins(ctx context.Context, in place, own target) {
 	}
 	if owners, m, ok := l.exist(ctx, mine); ok && len(owners) == m {
 		l.say(`documents of %[1]s have the ids of %d of %d %s that were looked at, and would stay: to delete them, too, add `+
-			`{"document": "%[1]s/%[5]s"} to "with"`, in.at.Collection, len(there), n, what, hole)
+			`{"document": "%[1]s/%[5]s"} to "with"`, in.at, len(there), n, what, hole)
 	}
 }
 

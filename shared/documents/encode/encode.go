@@ -12,8 +12,6 @@ import (
 	"google.golang.org/genproto/googleapis/type/latlng"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
-
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Fields returns fields in the form of Firestore's API. It takes the values that a document that was read or a write may hold,
@@ -24,7 +22,7 @@ func Fields(fields map[string]any) (map[string]*firestorepb.Value, error) {
 	for name, v := range fields {
 		e, err := encodeValue(v)
 		if err != nil {
-			return nil, harmless.Errorf("field %s: %w", name, err)
+			return nil, fmt.Errorf("field %s: %w", name, err)
 		}
 		encoded[name] = e
 	}

@@ -10,12 +10,11 @@ import (
 
 // Candidate is who wants the lease: a run that begins, or an undo.
 type Candidate struct {
-	Who     string
-	Begun   *report.Report // what the report of a run begins with; nil of an undo
-	Retry   bool           // Cloud Scheduler may call again for a time for which a run has ended
-	Now     time.Time
-	For     time.Duration
-	Longest time.Duration // for which anybody may hold it; 0: not known
+	Who   string
+	Begun *report.Report // what the report of a run begins with; nil of an undo
+	Retry bool           // Cloud Scheduler may call again for a time for which a run has ended
+	Now   time.Time
+	For   time.Duration
 }
 
 // A LeasedError says that somebody else, a run or an undo, holds the lease.
@@ -26,14 +25,6 @@ type LeasedError struct {
 
 func (e *LeasedError) Error() string {
 	return fmt.Sprintf("run %s holds the lease until %s", e.Holder, e.Until.Format(time.RFC3339))
-}
-
-// A TooLongError says that somebody holds the lease for longer than anybody may.
-type TooLongError struct{ LeasedError }
-
-func (e *TooLongError) Error() string {
-	return fmt.Sprintf("run %s holds the lease until %s, longer than any run may: "+
-		"a clock was wrong, or an older deployment is still under way", report.Clip(e.Holder, maxID), e.Until.Format(time.RFC3339))
 }
 
 // An EndedError says that an earlier run for the same schedule time was aborted or stopped, and holds its report.
@@ -51,8 +42,7 @@ func (e *LostError) Error() string {
 	return "the lease was lost to " + e.Holder
 }
 
-// Acquire has somebody hold the lease. The error is a [*HeldError], [*LeasedError], [*TooLongError] or
-// [*EndedError].
+// Acquire has somebody hold the lease. The error is a [*HeldError], [*LeasedError] or [*EndedError].
 func (s State) Acquire(c Candidate) (State, error) {
 	if s.Holder == c.Who { // an earlier attempt took effect and its answer was lost
 		s.Until = c.Now.Add(c.For)
@@ -62,9 +52,6 @@ func (s State) Acquire(c Candidate) (State, error) {
 		return s, &HeldError{*s.Held}
 	}
 	if s.Leased(c.Now) != "" {
-		if err := s.TooLong(c.Now, c.Longest); c.Longest > 0 && err != nil {
-			return s, err
-		}
 		return s, &LeasedError{s.Holder, s.Until}
 	}
 	last := s.Last
@@ -77,15 +64,6 @@ func (s State) Acquire(c Candidate) (State, error) {
 	}
 	s.Holder, s.Until, s.Begun, s.Rewound = c.Who, c.Now.Add(c.For), c.Begun, false
 	return s, nil
-}
-
-// TooLong returns a [*TooLongError] if somebody holds the lease for longer than anybody may, clocks that differ included, else
-// nil.
-func (s State) TooLong(now time.Time, longest time.Duration) error {
-	if s.Holder != "" && s.Until.After(now.Add(longest+Margin)) {
-		return &TooLongError{LeasedError{s.Holder, s.Until}}
-	}
-	return nil
 }
 
 // Renew has the holder hold the lease for longer. What has ended it does not get again: somebody may have held it since.

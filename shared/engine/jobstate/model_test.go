@@ -161,9 +161,9 @@ func (w *world) step(a *actor, lost bool) bool {
 }
 
 func (w *world) acquire(a *actor, now time.Time, next func(string) bool) bool {
-	ask := Candidate{Who: a.id, Now: now, For: timeout + Margin, Longest: timeout + Margin}
+	ask := Candidate{Who: a.id, Now: now, For: timeout + Margin}
 	if a.undo {
-		ask.For, ask.Longest = UndoLease, 0
+		ask.For = UndoLease
 	} else {
 		ask.Begun, ask.Retry = &report.Report{RunID: a.id, Job: "job", Now: a.now, StartedAt: now}, true
 	}

@@ -27,7 +27,7 @@ var ends = midnight.Add(timeout + Margin)
 // candidate is a run that begins at a time.
 func candidate(who string, now time.Time) Candidate {
 	return Candidate{Who: who, Begun: &report.Report{RunID: who, Job: "job", Now: now, StartedAt: now}, Now: now,
-		For: timeout + Margin, Longest: timeout + Margin}
+		For: timeout + Margin}
 }
 
 func acquired(t *testing.T, s State, c Candidate) State {
@@ -185,25 +185,18 @@ func TestKilled(t *testing.T) {
 }
 
 func TestTooLong(t *testing.T) {
-	s := State{Holder: "job-x", Until: midnight.Add(7 * time.Minute)}
-	var long *TooLongError
-	c := candidate(second, midnight)
-	if _, err := s.Acquire(c); errors.As(err, &long) || err == nil {
-		t.Errorf("%v", err)
-	}
-	s.Until = s.Until.Add(time.Microsecond)
-	if _, err := s.Acquire(c); !errors.As(err, &long) {
-		t.Errorf("%v, want that it is too long", err)
-	}
-	if err := s.TooLong(midnight, 6*time.Minute); !errors.As(err, &long) {
-		t.Errorf("%v, want that it is too long", err)
-	}
-	if err := s.TooLong(midnight.Add(time.Microsecond), 6*time.Minute); err != nil {
+	s := State{Holder: "job-x", Until: midnight.Add(Longest + Margin)}
+	if err := s.TooLong(config.Config{}, "job", midnight); err != nil {
 		t.Error(err)
 	}
-	c.Longest = 0
-	if _, err := s.Acquire(c); errors.As(err, &long) || err == nil {
-		t.Errorf("%v, where nobody knows how long a lease may be", err)
+	s.Until = s.Until.Add(time.Microsecond)
+	var foreign *ForeignError
+	err := s.TooLong(config.Config{}, "job", midnight)
+	if !errors.As(err, &foreign) || !strings.Contains(err.Error(), "updateMask.fieldPaths=until'") {
+		t.Errorf("%v, want that it is too long", err)
+	}
+	if s.Holder = ""; s.TooLong(config.Config{}, "job", midnight) != nil {
+		t.Error("nobody holds it, and it is too long")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
 // maxID is how many bytes a run's id has at most.
@@ -68,7 +69,7 @@ func (st Store) Change(
 			return nil, nil, err
 		}
 		if left.State, also, err = f(before, d.ReadTime); err != nil {
-			return nil, nil, st.explained(err)
+			return nil, nil, err
 		}
 		fields = changes(before, left.State)
 		_, marked := d.Data["stop"] // perhaps with null
@@ -131,18 +132,13 @@ func Stop(ctx context.Context, w documents.Writer, cfg config.Config, job, runID
 	return err
 }
 
-// explained adds the way out to an error that only a person can mend.
-func (st Store) explained(err error) error {
-	var long *TooLongError
-	if !errors.As(err, &long) {
-		return err
+// TooLong returns a [*ForeignError] if somebody holds the lease for longer than anybody may, clocks that differ included, else nil.
+func (s State) TooLong(cfg config.Config, job string, now time.Time) error {
+	if s.Holder == "" || !s.Until.After(now.Add(Longest+Margin)) {
+		return nil
 	}
-	return foreign(st.Config, st.Job, "until", err.Error())
-}
-
-// HeldTooLong returns a [*ForeignError] if somebody holds the lease for longer than any run may, else nil.
-func (s State) HeldTooLong(cfg config.Config, job string, now time.Time) error {
-	return Store{Config: cfg, Job: job}.explained(s.TooLong(now, Longest))
+	return foreign(cfg, job, "until", fmt.Sprintf("run %s holds the lease until %s, longer than any run may: a clock was wrong, or an older "+
+		"deployment is still under way", report.Clip(s.Holder, maxID), s.Until.Format(time.RFC3339)))
 }
 
 // Of reads a job's document. What nothing is decided by reads as nothing where it cannot be read. The error is a [*ForeignError].

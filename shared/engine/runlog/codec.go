@@ -10,7 +10,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // MaxPart is how many bytes of what is stored one document holds. A document of Firestore has at most 1 MiB, its name and other
@@ -64,7 +63,7 @@ func unpack(parts [][]byte, into any) error {
 		err = d.Decode(into)
 	}
 	if err != nil {
-		return harmless.Errorf("%w: %w", errDamaged, err)
+		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Done is what one commit did, and what was deleted after it.
@@ -69,12 +68,12 @@ func (d Done) Records(ctx context.Context, db documents.Reader) ([]undo.Record, 
 			stayed[int(n)] = true
 		}
 		if n, _ := part.Data["parts"].(int64); n != int64(len(found)) {
-			return nil, harmless.Errorf("%s: %d documents of %d parts: %s", strings.Join(d.parts, ", "), len(found), n, orElse)
+			return nil, fmt.Errorf("%s: %d documents of %d parts: %s", strings.Join(d.parts, ", "), len(found), n, orElse)
 		}
 	}
 	records, err := Unpack(packed)
 	if err != nil {
-		return nil, harmless.Errorf("%s: %w; if no later version did: %s", strings.Join(d.parts, ", "), err, orElse)
+		return nil, fmt.Errorf("%s: %w; if no later version did: %s", strings.Join(d.parts, ", "), err, orElse)
 	}
 	return without(records, stayed), nil
 }

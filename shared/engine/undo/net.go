@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Change is what a run's writes to one document come to.
@@ -110,7 +109,7 @@ func (c Change) Decide(now Fields, found bool) (step Step, why string) {
 	reverted := true
 	for _, field := range c.Wrote() {
 		if !equalValue(now[field], c.After[field]) && !equalValue(now[field], c.Before[field]) {
-			return Conflict, "somebody has changed " + harmless.Text(field) + " since"
+			return Conflict, "somebody has changed " + field + " since"
 		}
 		reverted = reverted && equalValue(now[field], c.Before[field])
 	}

@@ -52,25 +52,21 @@ func Shown(v *firestorepb.Value) *string {
 	return &text
 }
 
-// Is reports whether a field's value is what a text says, or a list that has it: a text as it is, a number, a truth value, or a
-// reference by its path or id.
+// Is reports whether a field's value is what a text says, or a list that has it: a text as it is, a reference by its path or id, and
+// anything else as [Shown] has it.
 func Is(v *firestorepb.Value, text string) bool {
 	switch v := v.GetValueType().(type) {
+	case nil:
+		return false
 	case *firestorepb.Value_StringValue:
 		return v.StringValue == text
-	case *firestorepb.Value_IntegerValue:
-		return fmt.Sprint(v.IntegerValue) == text
-	case *firestorepb.Value_DoubleValue:
-		return fmt.Sprint(v.DoubleValue) == text
-	case *firestorepb.Value_BooleanValue:
-		return fmt.Sprint(v.BooleanValue) == text
 	case *firestorepb.Value_ReferenceValue:
 		_, path, _ := strings.Cut(v.ReferenceValue, "/documents/")
 		return path == text || strings.HasSuffix(path, "/"+text)
 	case *firestorepb.Value_ArrayValue:
 		return slices.ContainsFunc(v.ArrayValue.GetValues(), func(v *firestorepb.Value) bool { return Is(v, text) })
 	}
-	return false
+	return valueText(v) == text
 }
 
 // What returns what a run did to a document: "deleted", "changed" or "created".

@@ -111,16 +111,6 @@ func TestNumberOf(t *testing.T) {
 	}
 }
 
-// TestHoleOf: only a text that is one hole as a whole is one.
-func TestHoleOf(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{"{uid}": "uid", "uid": "", "{uid": "", "uid}": "", "{a}{b}": "", "x{uid}": "", "{{uid}}": ""} {
-		if hole, ok := criteria.HoleOf(text); ok != (want != "") || ok && hole != want {
-			t.Errorf("%s: %q, %v", text, hole, ok)
-		}
-	}
-}
-
 // TestNoClaimsAtAll: of accounts and objects, it can be asked whether they have any claims or metadata.
 func TestNoClaimsAtAll(t *testing.T) {
 	t.Parallel()

@@ -183,14 +183,14 @@ func (a *Applier) do(ctx context.Context, batch []*decide.Item) {
 func (a *Applier) unlisted(ctx context.Context, batch []*decide.Item) (due []*decide.Item) {
 	for _, item := range batch {
 		listed := a.Keeps(item)
-		if listed == nil || item.Rule != nil {
+		if listed.Kind != decide.Kept || item.Rule != nil {
 			due = append(due, item)
 			continue
 		}
 		if item.Then != nil {
 			a.KeepNamed(ctx, a.TargetOf(*item.Then), listed.Reason)
 		}
-		item.Ends(listed.Fate())
+		item.Ends(listed)
 	}
 	return due
 }

@@ -75,25 +75,24 @@ const (
 func (a *Applier) shareOf(rule cleanup.AnyRule) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return cmp.Or(a.shares[rule.Named()], min(startShare, rule.Together()))
+	if a.shares == nil {
+		a.shares = map[string]int{}
+	}
+	a.shares[rule.Named()] = cmp.Or(a.shares[rule.Named()], min(startShare, rule.Together()))
+	return a.shares[rule.Named()]
 }
 
 // learn has the next commits of a rule be of half as many items after one of n items that was too much, and of twice as many
 // after one for which twice as much would be little.
 func (a *Applier) learn(rule cleanup.AnyRule, n int, tooMuch bool, c attempt) {
-	share := a.shareOf(rule)
-	switch {
-	case tooMuch:
-		share = max(1, min(share, n/2))
-	case n == share && len(c.outcomes) == n && 2*c.sent <= cleanup.MaxRoom && 4*c.bytes <= maxTogether:
-		share = min(2*share, rule.Together())
-	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.shares == nil {
-		a.shares = map[string]int{}
+	switch share := a.shares[rule.Named()]; {
+	case tooMuch:
+		a.shares[rule.Named()] = max(1, min(share, n/2))
+	case n == share && len(c.outcomes) == n && 2*c.sent <= cleanup.MaxRoom && 4*c.bytes <= maxTogether:
+		a.shares[rule.Named()] = min(2*share, rule.Together())
 	}
-	a.shares[rule.Named()] = share
 }
 
 // smaller returns what to commit in place of a group whose commit failed: its halves, or a single item with less of what belongs
@@ -141,8 +140,8 @@ func (a *Applier) moveOn(ctx context.Context, item *decide.Item, o decide.Outcom
 	if inCommit {
 		item.Version = "" // what it is from now on is this run's doing
 	}
-	if invalid := o.Invalid(); invalid != "" && !item.Begun {
-		a.Notice(ctx, item.Target, cleanup.Notice{Message: tell.Kept(item.Target, invalid)})
+	if f := o.Fate; f.Reason != "" && f.Kind != decide.Kept && !item.Begun { // it cannot be judged, or be done
+		a.Notice(ctx, item.Target, cleanup.Notice{Message: tell.Kept(item.Target, f.Reason)})
 	}
 	switch {
 	case item.Fate.Kind != decide.Done: // what follows was not done

@@ -27,11 +27,13 @@ func (a *Applier) follow(ctx context.Context, group []*decide.Item, c *attempt) 
 			item.Action, item.Reason = o.Decision.Kind, o.Decision.Reason
 		}
 		item.Again = o.Change.Again
-		for _, reason := range o.Change.Kept {
-			a.Keep(reason, 1)
-		}
-		for _, n := range o.Change.Notices[:min(len(o.Change.Notices), maxNotices)] {
-			a.Notice(ctx, item.Target, n)
+		for n, notice := range o.Change.Notices {
+			for reason, things := range notice.Kept {
+				a.Keep(reason, things)
+			}
+			if n < maxNotices {
+				a.Notice(ctx, item.Target, notice)
+			}
 		}
 		for _, f := range o.Change.Then {
 			then = append(then, &decide.Item{Then: &f, UID: f.Account, Of: item, At: c.at})

@@ -118,7 +118,7 @@ func (a *Applier) deleteFollowing(ctx context.Context, all []*decide.Item) {
 	}
 	for len(all) > 0 {
 		if err := a.Time.CheckTime(); err != nil {
-			end(ctx, all, err)
+			a.fails(decide.FateOf(ctx, err), all...)
 			return
 		}
 		pages, unread := make([][]*decide.Item, len(all)), make([]*decide.Item, len(all))
@@ -132,12 +132,12 @@ func (a *Applier) deleteFollowing(ctx context.Context, all []*decide.Item) {
 			}
 			return err
 		}) {
-			a.fails(all[i], decide.FateOf(ctx, err))
+			a.fails(decide.FateOf(ctx, err), all[i])
 		}
 		chunks := slices.Collect(slices.Chunk(slices.Concat(pages...), MaxObjects))
 		for i, err := range flow.Many(maxChunks, len(chunks), func(i int) error { return a.deleteLed(ctx, chunks[i]) }) {
 			for _, o := range chunks[i] {
-				a.fails(o.Of, decide.FateOf(ctx, err))
+				a.fails(decide.FateOf(ctx, err), o.Of)
 			}
 		}
 		all = slices.DeleteFunc(unread, func(item *decide.Item) bool { return item == nil })
@@ -166,7 +166,7 @@ func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []
 		return nil
 	}
 	if !a.mayDelete(by) {
-		a.fails(by, decide.FateOf(ctx, cleanup.ErrOutOfTime))
+		a.fails(decide.FateOf(ctx, cleanup.ErrOutOfTime), by)
 		return nil
 	}
 	d := objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}
@@ -188,12 +188,14 @@ func (a *Applier) mayDelete(by *decide.Item) bool {
 	return *by.Most >= 0
 }
 
-// fails gives an item the fate of one of the objects to which it leads: of several the first failure, or else what stays.
-func (a *Applier) fails(by *decide.Item, f decide.Fate) {
+// fails gives items the fate of one of the objects to which they lead: of several the first failure, or else what stays.
+func (a *Applier) fails(f decide.Fate, by ...*decide.Item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if by.Fate.Kind <= decide.Kept && f.Kind > by.Fate.Kind {
-		by.Fate = f
+	for _, item := range by {
+		if item.Fate.Kind <= decide.Kept && f.Kind > item.Fate.Kind {
+			item.Fate = f
+		}
 	}
 }
 
@@ -225,13 +227,13 @@ func (a *Applier) deleteLed(ctx context.Context, all []*decide.Item) error {
 				}
 			default:
 			}
-			a.fails(by, f)
+			a.fails(f, by)
 		}
 		all = changed
 	}
 	for _, o := range all {
 		err := fmt.Errorf("delete object %s: it changed %d times meanwhile", o.Object.Name, maxLooks)
-		a.fails(o.Of, decide.Fate{Kind: decide.Failed, Err: err})
+		a.fails(decide.Fate{Kind: decide.Failed, Err: err}, o.Of)
 	}
 	return nil
 }

@@ -57,14 +57,6 @@ type Outcome struct {
 	Fate     Fate // why it is refused
 }
 
-// Invalid returns why the item cannot be judged, or turned out to be none that can be done; "" if that is not so.
-func (o Outcome) Invalid() string {
-	if o.Decision.Invalid {
-		return o.Decision.Reason
-	}
-	return o.Change.Invalid
-}
-
 // Place says where the change of an item is made.
 type Place int
 
@@ -154,10 +146,10 @@ func (d *Decider) judged(ctx context.Context, items cleanup.Loaded, i int, w *It
 	case d.Approved != nil && w.Version != "" && VersionAt(now.UpdateTime) != w.Version,
 		w.Rule.DeletesAlone() && now.UpdateTime.IsZero():
 		o.Fate = Fate{Kind: Changed, Because: becauseChanged}
-	case judged.Kind != "" && kept != nil:
-		o.Fate = kept.Fate()
+	case judged.Kind != "" && kept.Kind == Kept:
+		o.Fate = kept
 	case judged.Invalid:
-		o.Fate = Fate{Kind: Changed, Because: becauseChanged + ", " + judged.Reason}
+		o.Fate = Fate{Kind: Changed, Reason: judged.Reason, Because: becauseChanged + ", " + judged.Reason}
 	case judged.Kind == "" || w.Action != "" && !w.Again && judged.Kind != w.Action:
 		o.Fate = Fate{Kind: Changed, Because: becauseChanged}
 	}
@@ -178,10 +170,10 @@ func (d *Decider) change(
 	if err == nil {
 		err = d.beyond(w.Rule, w.Ref, c)
 	}
-	if kept := d.kept(d.targetsOf(c)...); kept != nil && err == nil {
-		return c, kept.Fate()
+	if err != nil {
+		return c, FateOf(ctx, err)
 	}
-	return c, FateOf(ctx, err)
+	return c, d.kept(d.targetsOf(c)...)
 }
 
 // ErrGroup says that a rule failed for a group as a whole, so that the item that is to blame has to be found.
@@ -223,5 +215,33 @@ func (d *Decider) Accounts(
 		c := lookups[k.Collection]
 		lookups[k.Collection] = cleanup.Count{Exists: c.Exists + len(ids) - len(missing), Missing: c.Missing + len(missing)}
 	}
+	for i, a := range found {
+		if decisions[i].Kind == "" || !rule.Whole {
+			continue
+		}
+		kept, err := d.keptNext(ctx, a.UID, rule.Next(a.UID))
+		if err != nil {
+			return nil, nil, err
+		}
+		if kept != "" {
+			decisions[i] = cleanup.Invalid(kept)
+		}
+	}
 	return decisions, lookups, nil
+}
+
+// keptNext says why documents that would be deleted once an account is are kept; "" if nothing keeps them.
+func (d *Decider) keptNext(ctx context.Context, uid string, next []cleanup.Item) (why string, err error) {
+	src := d.untransacted()
+	src.deleted = uid
+	for _, n := range next {
+		outcomes, err := d.Decide(ctx, src, []*Item{NewItem(nil, n)})
+		if err != nil && !errors.Is(err, documents.ErrTooMuch) {
+			return "", err
+		}
+		if err == nil && outcomes[0].Fate.Kind == Invalid {
+			return outcomes[0].Fate.Reason, nil
+		}
+	}
+	return "", nil
 }

@@ -12,7 +12,7 @@ import (
 // Fate is what became of an item. The zero one is done.
 type Fate struct {
 	Kind     FateKind
-	Reason   string // under which the report counts it: of Invalid, Kept and Back
+	Reason   string // why it cannot be done, of Invalid and Changed; under which it counts as kept, of Invalid, Kept and Back
 	Because  string // why it is not done, for people
 	HalfDone bool   // a commit has changed it, and it stays
 	// Err is what it failed with: of Failed, and of OutOfTime if time was up while it was under way.
@@ -59,9 +59,6 @@ func FateOf(ctx context.Context, err error) Fate {
 	}
 	return Fate{Kind: Failed, Err: err}
 }
-
-// Fate is that of an item which is kept because of something on the list.
-func (e *KeptError) Fate() Fate { return Fate{Kind: Kept, Reason: e.Reason, Because: e.Error()} }
 
 // Ends says what became of the item, unless that is known already.
 func (i *Item) Ends(f Fate) {

@@ -12,18 +12,6 @@ import (
 // A record lists what all jobs keep: single items that an undo brought back, and what an operator says. A run reads the list
 // once it has its lease, and again while it looks whether it is to stop.
 
-// A KeptError says that an item is kept because of something on the list.
-type KeptError struct{ Reason, Target string }
-
-func (e *KeptError) Error() string {
-	return e.Target + " is " + jobstate.KeptListed
-}
-
-// With is the error of what it belongs to.
-func (e *KeptError) With() *KeptError {
-	return &KeptError{Reason: jobstate.KeptWithListed, Target: e.Target}
-}
-
 // KeepAll has the job keep, from now on, what is listed.
 func (d *Decider) KeepAll(s jobstate.State) {
 	keeps := s.Keeps()
@@ -37,9 +25,9 @@ type target struct {
 	stays bool // it is changed, and what is below it is not touched
 }
 
-// Keeps returns why an item is kept: because of itself, of what it leads to, or of documents that are deleted with an account; nil if
-// it is not. The plan and what follows a commit ask here; the commit, with the change of its item, in [Decider.change].
-func (d *Decider) Keeps(i *Item) *KeptError {
+// Keeps returns the fate of an item that is kept: because of itself, of what it leads to, or of documents that are deleted with
+// an account. The plan and what follows a commit ask here; the commit, with the change of its item, in [Decider.change].
+func (d *Decider) Keeps(i *Item) Fate {
 	targets := []target{{path: i.Target}}
 	if i.Then != nil {
 		targets = d.targetsOf(cleanup.Change{Then: []cleanup.FollowUp{*i.Then}})
@@ -65,9 +53,9 @@ func (d *Decider) targetsOf(c cleanup.Change) (all []target) {
 	return all
 }
 
-// kept returns why something stays, because of the first of some targets that the list keeps; nil if it keeps none. Every question
-// about the list comes here.
-func (d *Decider) kept(targets ...target) *KeptError {
+// kept returns the fate of what stays because of the first of some targets that the list keeps; it is not kept if that keeps
+// none. Every question about the list comes here.
+func (d *Decider) kept(targets ...target) Fate {
 	var keeps jobstate.Keeps
 	if listed := d.keeps.Load(); listed != nil {
 		keeps = *listed
@@ -80,13 +68,12 @@ func (d *Decider) kept(targets ...target) *KeptError {
 		if reason == jobstate.KeptWithListed {
 			what = "something below " + what
 		}
-		kept := &KeptError{Reason: reason, Target: what}
 		if t.with {
-			return kept.With()
+			reason = jobstate.KeptWithListed
 		}
-		return kept
+		return Fate{Kind: Kept, Reason: reason, Because: what + " is " + jobstate.KeptListed}
 	}
-	return nil
+	return Fate{}
 }
 
 // TargetOf is what plans, logs and lists call what a follow-up is about.

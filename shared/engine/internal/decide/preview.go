@@ -123,8 +123,8 @@ func (d *Decider) PreviewTodo(ctx context.Context, item *Item, then, next []*Ite
 			d.KeepNamed(ctx, d.TargetOf(*i.Then), i.Fate.Reason)
 		case i.Fate.Kind != Done:
 			return i.Fate.Err
-		case kept != nil:
-			item.Kept = kept.Error()
+		case kept.Kind == Kept:
+			item.Kept = kept.Because
 		default:
 			item.follows(*i.Then)
 		}

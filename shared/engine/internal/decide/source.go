@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +13,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/docsize"
-	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -62,21 +59,8 @@ func (s *Source) Run() cleanup.Run { return s.decider.Run }
 // Reference implements [cleanup.Source].
 func (s *Source) Reference(ref documents.Ref) any { return s.decider.Documents.Ref(ref.Path()) }
 
-// Below implements [cleanup.Source]. The emulator answers no such query in a transaction.
-func (s *Source) Below(ctx context.Context, document documents.Ref, limit int) ([]documents.Document, error) {
-	q := documents.Query{Collection: document.Path() + "/" + documents.Everywhere, Select: documents.NameOnly}
-	return s.decider.Documents.First(ctx, q, "", limit)
-}
-
-// Listed implements [cleanup.Source].
-func (s *Source) Listed(ctx context.Context, collection string) ([]documents.Ref, error) {
-	return s.decider.Documents.Listed(ctx, collection, math.MaxInt)
-}
-
-// Pages implements [cleanup.Source].
-func (s *Source) Pages(ctx context.Context, q documents.Query) iter.Seq2[documents.Page, error] {
-	return s.decider.Documents.Pages(ctx, q, "")
-}
+// Outside implements [cleanup.Source].
+func (s *Source) Outside() documents.Reader { return s.decider.Documents }
 
 // Get implements [cleanup.Source].
 func (s *Source) Get(ctx context.Context, refs []documents.Ref) (map[documents.Ref]documents.Document, error) {
@@ -192,22 +176,10 @@ func (s *Source) stream(
 	return all, nil
 }
 
-// objectsAtOnce is how many objects are looked up side by side.
-const objectsAtOnce = 16
-
-// Objects implements [cleanup.Source].
-func (s *Source) Objects(ctx context.Context, names []string) (map[string]objects.Object, error) {
-	there := map[string]objects.Object{}
-	errs := flow.Many(objectsAtOnce, len(names), func(i int) error {
-		o, found, err := s.decider.Objects.Get(ctx, names[i])
-		if found {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			there[o.Name] = o
-		}
-		return err
-	})
-	return there, cmp.Or(errs...)
+// Object implements [cleanup.Source].
+func (s *Source) Object(ctx context.Context, name string) (o objects.Object, found bool, err error) {
+	o, found, err = s.decider.Objects.Get(ctx, name)
+	return o, found && o.Name == name, err // a service may answer with another object, whose name is alike
 }
 
 // Accounts implements [cleanup.Source].

@@ -17,7 +17,7 @@ const (
 func mostBytes() int { return int(min(config.MemoryLimit()/2, maxBytes)) }
 
 // full reports whether the plan holds as much as it may.
-func (p *Planner) full() bool { return p.held >= p.options.Bytes }
+func (p *Planner) full() bool { return p.bytes >= p.options.Bytes }
 
 // bytesOf returns how many bytes an item takes.
 func bytesOf(i *decide.Item) int {

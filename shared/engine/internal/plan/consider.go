@@ -89,7 +89,7 @@ func (p *Planner) isNew(rule cleanup.AnyRule, ref documents.Ref) bool {
 		return false
 	}
 	p.proposed[item] = true
-	p.held += bytesOfEntry*2 + len(ref.Collection) + len(ref.ID)
+	p.bytes += bytesOfEntry*2 + len(ref.Collection) + len(ref.ID)
 	return true
 }
 
@@ -161,13 +161,15 @@ func (p *Planner) readVersions(ctx context.Context, due []cleanup.Proposal) erro
 	return err
 }
 
-// NoTenants implements [cleanup.Plan].
-func (p *Planner) NoTenants(ctx context.Context) error { return p.decider.NoTenants(ctx) }
-
 // ConsiderAccounts implements [cleanup.Plan].
 func (p *Planner) ConsiderAccounts(ctx context.Context, found []accounts.Account) (c cleanup.Considered, err error) {
 	p.Scanned(len(found))
 	rule := p.decider.Job.AccountRule
+	if rule.Next != nil {
+		if err := p.decider.NoTenants(ctx); err != nil {
+			return c, err
+		}
+	}
 	decisions, lookups, err := p.decider.Accounts(ctx, rule, found)
 	if err != nil {
 		return c, err
@@ -194,7 +196,7 @@ func (p *Planner) ConsiderAccounts(ctx context.Context, found []accounts.Account
 	}
 	for _, item := range due {
 		before := p.size
-		if rule.Limit > 0 && p.Planned() >= rule.Limit && p.decider.Keeps(item) == nil {
+		if rule.Limit > 0 && p.Planned() >= rule.Limit && p.decider.Keeps(item).Kind != decide.Kept {
 			c.Due++
 			c.Left = true
 			continue

@@ -39,23 +39,24 @@ func (p *Planner) CountNotDue(ctx context.Context, n cleanup.NotDue) {
 	counted := p.count(ctx, queries)
 	p.section.underWay = append(p.section.underWay, func() {
 		of, ok := counted()
+		var odd []any
 		if ok {
-			found, odd := of[0], max(0, of[2]-of[1]-of[0])
+			found, unusable := of[0], max(0, of[2]-of[1]-of[0])
 			skipped, null := max(0, of[all]-found), 0
 			if n.Null != "" {
 				null = of[len(of)-1]
-				odd -= null
+				unusable -= null
 			}
 			p.Scanned(skipped)
 			p.Teller.Keep(n.Null, null)
-			p.Teller.Keep(keptNotDue, skipped-odd-null)
-			p.Teller.Keep(keptNoAge, odd)
-			if odd > 0 {
-				p.nameAll(ctx, w, odd)
+			p.Teller.Keep(keptNotDue, skipped-unusable-null)
+			p.Teller.Keep(keptNoAge, unusable)
+			if unusable > 0 {
+				odd = p.nameSome(ctx, w, unusable)
 			}
 		}
 		if n.Then != nil {
-			n.Then(of[all], of[0], ok)
+			n.Then(of[all], of[0], odd, ok)
 		}
 	})
 }
@@ -159,68 +160,48 @@ func (w without) eligible() documents.Query {
 
 // Bounds of what is read to name those that have no usable age.
 const (
-	maxOdd       = 100  // at either end of an index that has others as well
-	maxLookedAt  = 2000 // for those that lack the field
-	lookPageSize = 500
+	maxOdd      = 100 // at either end of an index that has others as well
+	maxLookedAt = 500 // for those that lack the field, which no index knows
 )
 
-// nameAll names those that cannot be judged, up to a bound. What holds something of another type lies at the two ends of the index,
-// before all usable values and behind them. No index knows what lacks the field, so that is looked for among all.
-func (p *Planner) nameAll(ctx context.Context, w without, n int) {
-	named, most, reason := 0, min(n, tell.MaxNamed), "no usable "+w.age
-	name := func(found []documents.Document, unset bool) {
+// nameSome names some of those that have no usable age, and returns their ages. What holds something of another type lies at the two
+// ends of the index, before all usable values and behind them.
+func (p *Planner) nameSome(ctx context.Context, w without, n int) (ages []any) {
+	most, reason := min(n, tell.MaxNamed), "no usable "+w.age
+	look := func(q documents.Query, limit int, lacking bool) {
+		if len(ages) == most {
+			return
+		}
+		found, err := p.Documents.First(ctx, q, "", limit)
+		if err != nil {
+			p.Log.WarnContext(ctx, fmt.Sprintf("%s: not all that have %s are named: %v", w.Due.Collection, reason, err),
+				slog.String("target", w.Due.Collection))
+		}
 		for _, d := range found {
-			if named < most && w.Judge(d).Invalid && (!unset || d.Value(w.age) == nil) {
-				p.Name(d.Path, reason, 0)
-				named++
+			age, set := d.Data[w.age]
+			if lacking && set && (age != nil || w.Null != "") || len(ages) == most || w.Meets != nil && !w.Meets(d) {
+				continue
 			}
+			p.Name(d.Path, reason, 0)
+			ages = append(ages, d.Value(w.age))
 		}
 	}
-	defer func() {
-		if named > 0 || !w.Unset {
-			p.Name(w.Due.Collection, reason, n)
-		}
-	}()
-	q, limit := w.eligible(), most
-	q.Select = w.Due.Select
+	all, limit := w.eligible(), most
+	all.Select = w.Due.Select
+	ends := all
 	if len(w.Due.OrderBy) > 1 { // no index has those that meet the other conditions in the order of their ages
-		q.Where, limit = nil, maxOdd
+		ends.Where, limit = nil, maxOdd
 	}
-	enough := func() bool { return named == most || p.decider.Time.PlanningTimeIsUp() }
-	for _, end := range q.Odd(w.age, w.least, w.behind) {
-		if enough() || w.Due.Group && len(w.Due.OrderBy) > 1 {
-			return
-		}
-		found, err := p.Documents.First(ctx, end, "", limit)
-		if err != nil {
-			p.unnamed(ctx, w, err)
-			return
-		}
-		name(found, false)
-	}
-	if enough() || w.Unset {
-		return
-	}
-	q.PageSize, q.Where = lookPageSize, w.where
-	looked := 0
-	for page, err := range p.Documents.Pages(ctx, q, "") {
-		if err != nil {
-			p.unnamed(ctx, w, err)
-			return
-		}
-		name(page.Documents, true)
-		if looked += len(page.Documents); enough() {
-			return
-		}
-		if looked >= maxLookedAt {
-			p.unnamed(ctx, w, fmt.Errorf("none of the others is among the first %d documents, and no more are read to find them", looked))
-			return
+	if len(w.Due.OrderBy) == 1 || !w.Due.Group {
+		for _, end := range ends.Odd(w.age, w.least, w.behind) {
+			look(end, limit, false)
 		}
 	}
-}
-
-// unnamed says why not all that cannot be judged were named.
-func (p *Planner) unnamed(ctx context.Context, w without, why error) {
-	p.Log.WarnContext(ctx, fmt.Sprintf("%s: not all that have no usable %s are named: %v", w.Due.Collection, w.age, why),
-		slog.String("target", w.Due.Collection))
+	if !w.Unset {
+		look(all, maxLookedAt, true)
+	}
+	if len(ages) > 0 || !w.Unset {
+		p.Name(w.Due.Collection, reason, n)
+	}
+	return ages
 }

@@ -39,7 +39,7 @@ type Planner struct {
 
 	checkpoints []checkpoint
 	size        int                    // actions as MAX_ACTIONS counts them, without those of dropped sections
-	held        int                    // bytes of what is proposed
+	bytes       int                    // of what is proposed
 	section     *section               // which is being planned
 	previewed   int                    // actions of which a preview has worked out what goes with them
 	left        int                    // actions that interrupted runs have left to do
@@ -98,6 +98,7 @@ func (p *Planner) plan(ctx context.Context) (err error) {
 	if err := p.planTodos(ctx); err != nil {
 		return err
 	}
+	p.left = p.size
 	return p.Section(ctx, cleanup.Section{}, func() error { return p.decider.Job.Plan(ctx, &p.Planner) })
 }
 
@@ -114,7 +115,7 @@ func (p *Planner) SaveCheckpoint(text string) error {
 		p.checkpoints[last] = m
 	} else {
 		p.checkpoints = append(p.checkpoints, m)
-		p.held += bytesOfEntry + len(text)
+		p.bytes += bytesOfEntry + len(text)
 	}
 	if p.decider.Time.PlanningTimeIsUp() || p.full() {
 		return cleanup.ErrOutOfTime
@@ -193,7 +194,7 @@ func (p *Planner) propose(ctx context.Context, i *decide.Item) error {
 	}
 	if !p.Report.DryRun {
 		p.Items = append(p.Items, i)
-		p.held += bytesOf(i)
+		p.bytes += bytesOf(i)
 	}
 	return nil
 }
@@ -209,7 +210,7 @@ func (p *Planner) leave(ctx context.Context, i *decide.Item) {
 // stays reports whether nothing is to be done to an item, and says why: it or something below it or with it is
 // on the list of what the job keeps, or the job does not declare the item.
 func (p *Planner) stays(ctx context.Context, i *decide.Item) bool {
-	if kept := p.decider.Keeps(i); kept != nil {
+	if kept := p.decider.Keeps(i); kept.Kind == decide.Kept {
 		p.KeepNamed(ctx, i.Target, kept.Reason)
 		return true
 	}
@@ -231,5 +232,5 @@ func (p *Planner) list(i *decide.Item) {
 		return
 	}
 	p.Report.Plan = append(p.Report.Plan, shown)
-	p.held += bytesOf(i)
+	p.bytes += bytesOf(i)
 }

@@ -63,7 +63,7 @@ func (p *Planner) drop() {
 	s := p.section
 	p.size -= s.actions.Due
 	for _, item := range p.Items[s.first:] {
-		p.held -= bytesOf(item)
+		p.bytes -= bytesOf(item)
 	}
 	p.Items = slices.Delete(p.Items, s.first, len(p.Items))
 	p.checkpoints = slices.DeleteFunc(p.checkpoints, func(c checkpoint) bool { return c.actions > s.first })

@@ -46,7 +46,7 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	if err == nil {
 		for _, item := range next {
 			p.pending[item.Ref] = true
-			p.held += 2*bytesOfEntry + len(item.Ref.Collection) + len(item.Ref.ID)
+			p.bytes += 2*bytesOfEntry + len(item.Ref.Collection) + len(item.Ref.ID)
 		}
 		if i.Also, err = p.countTodo(ctx, then, next); err == nil && p.Report.DryRun {
 			err = p.decider.PreviewTodo(ctx, i, then, next)
@@ -65,13 +65,10 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	if tooMany {
 		i.Also, i.Most = most-1, &most
 	}
-	before := p.size
-	err = p.propose(ctx, i)
-	p.left += p.size - before
-	if err == nil && tooMany {
-		return p.leaveTodos(ctx)
+	if err := p.propose(ctx, i); err != nil || !tooMany {
+		return err
 	}
-	return err
+	return p.leaveTodos(ctx)
 }
 
 // leaveTodos ends a plan that holds as much of what interrupted runs left to do as a run may.
@@ -88,7 +85,7 @@ func (p *Planner) countTodo(ctx context.Context, then, next []*decide.Item) (als
 	for _, i := range then {
 		f := i.Then
 		switch {
-		case p.decider.Keeps(i) != nil:
+		case p.decider.Keeps(i).Kind == decide.Kept:
 			continue
 		case !f.Object.Folder:
 			n++

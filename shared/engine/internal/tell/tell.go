@@ -34,10 +34,10 @@ type Teller struct {
 	Logger *slog.Logger
 
 	mu      sync.Mutex     // guards the report while items are being done, and what follows
-	Wrote   map[string]int // documents, by operation and the collection's id, as in "delete comments"
+	Wrote   map[string]int // documents, by operation and the collection's id, as in "delete comments"; nil: nobody wants to know
 	invalid map[where]*invalid
 	doing   map[string]report.Planned // the items of actions that are under way, by their targets
-	told    map[string]bool           // of which of them the log has said that it was done
+	logged  map[string]bool           // of which of them the log has said that it was done
 	about   int                       // see [report.Progress]
 
 	Warned []string // digests of what the log warns of, or did of an earlier run

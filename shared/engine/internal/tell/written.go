@@ -42,19 +42,9 @@ func (t *Teller) WroteDocuments(ctx context.Context, writes []documents.Write, u
 	for _, d := range writes {
 		if !collections.IsOwn(d.Ref.Collection) {
 			w.add(written{Op: string(d.Op), Path: d.Ref.Path(), Unsure: unsure})
-			t.count(d, unsure)
 		}
 	}
 	w.Log()
-}
-
-// count counts a document that was written.
-func (t *Teller) count(d documents.Write, unsure bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.Wrote != nil && !unsure {
-		t.Wrote[string(d.Op)+" "+path.Base(d.Ref.Collection)]++
-	}
 }
 
 // Writes collects what was written, to be logged together.
@@ -73,22 +63,22 @@ func (t *Teller) Doing(item report.Planned) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.doing == nil {
-		t.doing, t.told = map[string]report.Planned{}, map[string]bool{}
+		t.doing, t.logged = map[string]report.Planned{}, map[string]bool{}
 	}
 	t.doing[item.Target] = item
 }
 
 // HasLogged says that the action on an item has ended, and reports whether a line of what was written has named the item.
-func (t *Teller) HasLogged(target string) (told bool) {
+func (t *Teller) HasLogged(target string) (logged bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	told = t.told[target]
+	logged = t.logged[target]
 	delete(t.doing, target)
-	delete(t.told, target)
-	return told
+	delete(t.logged, target)
+	return logged
 }
 
-// explain says of something written why, if it is an item.
+// explain says of something written why, if it is an item, and counts it.
 func (t *Teller) explain(w *written) {
 	target := w.Path
 	if w.Op == deleteAccount {
@@ -96,9 +86,12 @@ func (t *Teller) explain(w *written) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.Wrote != nil && !w.Unsure {
+		t.Wrote[w.Op+" "+path.Base(path.Dir(w.Path))]++
+	}
 	if item, is := t.doing[target]; is {
 		w.Action, w.Reason = item.Action, item.Reason
-		t.told[target] = t.told[target] || !w.Unsure
+		t.logged[target] = t.logged[target] || !w.Unsure
 	}
 }
 

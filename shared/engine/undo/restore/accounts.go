@@ -3,13 +3,13 @@ package restore
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // accounts takes back the deletion of accounts. They come back with their ids and what the log knows of them; nobody knows
@@ -57,7 +57,7 @@ func (u *undoing) foreseenAccount(a accounts.Account, live map[string]accounts.A
 		if len(a.Claims) == 0 || len(now.Claims) > 0 {
 			break
 		}
-		lacks := harmless.Text("it is back without its claims " + claimsOf(a) + ": set them by hand") // no import replaces an account
+		lacks := "it is back without its claims " + claimsOf(a) + ": set them by hand" // no import replaces an account
 		if o.Note = lacks; u.Claims {
 			o.Step, o.Why, o.Note = undo.Conflict, lacks, ""
 		}
@@ -76,7 +76,7 @@ func taken(a accounts.Account, owners map[identifier][]string) string {
 	for _, id := range identifiersOf(a) {
 		for _, owner := range owners[id] {
 			if owner != a.UID {
-				return harmless.Text("somebody has signed up with its " + id.what + " since: " + report.AccountTarget(owner))
+				return "somebody has signed up with its " + id.what + " since: " + report.AccountTarget(owner)
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func (u *undoing) importAccounts(ctx context.Context, missing []accounts.Account
 	}
 	refused, err := u.Accounts.Import(ctx, sent)
 	if err != nil {
-		return harmless.Errorf("restore %s and %d more, of which any may be back: run undo again: %w",
+		return fmt.Errorf("restore %s and %d more, of which any may be back: run undo again: %w",
 			outcomes[missing[0].UID].Target, len(missing)-1, err)
 	}
 	unclear := slices.DeleteFunc(sent, func(a accounts.Account) bool { return refused[a.UID] == "" && a.PhoneNumber == "" })
@@ -145,7 +145,7 @@ func (u *undoing) powers(a accounts.Account) string {
 		}
 		parts = append(parts, "claims "+claimsOf(a)+left)
 	}
-	return harmless.Text(strings.Join(parts, "; "))
+	return strings.Join(parts, "; ")
 }
 
 func claimsOf(a accounts.Account) string {

@@ -47,7 +47,7 @@ func TestVersionedBucket(t *testing.T) {
 	}
 	report := w.run(t)
 	var lost atomic.Bool
-	w.disturb(t, backends.Hooks{Transport: onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	w.disturb(t, backends.Hooks{Transport: enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		answer, err := send()
 		if err == nil && strings.Contains(r.URL.Path, "/rewriteTo/") && lost.CompareAndSwap(false, true) {
 			return nil, errors.Join(syscall.ECONNRESET, answer.Body.Close())
@@ -85,7 +85,7 @@ func TestObjectsThatCannotComeBack(t *testing.T) {
 		"you do not have storage.objects.restore access":                {http.StatusForbidden, true},
 	} {
 		w, report := newRun(t)
-		w.disturb(t, backends.Hooks{Transport: onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		w.disturb(t, backends.Hooks{Transport: enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 			if !strings.Contains(r.URL.Path, "/orphan/restore") {
 				return send()
 			}
@@ -111,7 +111,7 @@ func TestObjectsThatCannotComeBack(t *testing.T) {
 func TestAnotherOfTheNameWentMeanwhile(t *testing.T) {
 	w, report := newRun(t)
 	first := true
-	w.disturb(t, backends.Hooks{Transport: onStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+	w.disturb(t, backends.Hooks{Transport: enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 		if !strings.Contains(r.URL.Path, "/orphan/restore") || !first {
 			return send()
 		}
@@ -128,22 +128,6 @@ func TestAnotherOfTheNameWentMeanwhile(t *testing.T) {
 func refusal(r *http.Request, code int, message string) *http.Response {
 	return &http.Response{StatusCode: code, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(strings.NewReader(fmt.Sprintf(`{"error": {"code": %d, "message": %q}}`, code, message)))}
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// onStorage puts something between a client and Cloud Storage: send sends a request.
-func onStorage(
-	disturb func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error),
-) func(http.RoundTripper) http.RoundTripper {
-	return func(base http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			return disturb(r, func() (*http.Response, error) { return base.RoundTrip(r) })
-		})
-	}
 }
 
 const filesComeBack = "files come back with the bucket's default access, not with access lists of their own"

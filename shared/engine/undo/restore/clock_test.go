@@ -2,6 +2,7 @@ package restore_test
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,7 +22,7 @@ func TestOperatorsClockIsOff(t *testing.T) {
 			for _, apply := range []bool{false, true} {
 				w.lease(t, "testJob-other", time.Minute)
 				err := w.tried(t, rep.RunID, restore.Options{Apply: apply})
-				if !errors.Is(err, restore.ErrUnderWay) {
+				if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "testJob-other") {
 					t.Errorf("apply %t: beside a run: %v", apply, err)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
@@ -16,7 +17,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/retry"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Limits of one commit, and how many are under way. Firestore takes 10 MiB and 500 writes, its emulator 4 MiB.
@@ -86,7 +86,7 @@ func (u *undoing) current(ctx context.Context, changes []undo.Change) (map[strin
 
 // onlyWith says why something does not come back: a document that was deleted with it does not.
 func onlyWith(path string) string {
-	return "it comes back only together with " + harmless.Text(path) + ", which stays as it is"
+	return "it comes back only together with " + path + ", which stays as it is"
 }
 
 // decide returns what is to be done to documents of the item. If one that the run deleted cannot come back, nothing of the item
@@ -112,7 +112,7 @@ func (i *item) decide(changes []undo.Change, now map[string]documents.Original) 
 		case i.stays != "":
 			o.Step, o.Why = undo.Conflict, onlyWith(i.stays)
 		case o.Step == undo.Remove && overwritten != "":
-			o.Step, o.Why = undo.Conflict, "it may be the only copy of "+harmless.Text(overwritten)+", which stays as it is"
+			o.Step, o.Why = undo.Conflict, "it may be the only copy of "+overwritten+", which stays as it is"
 		}
 	}
 	return outcomes
@@ -152,7 +152,7 @@ func (u *undoing) commit(ctx context.Context, it *item, changes []undo.Change, s
 		it.stays = changes[0].Path
 		for n := range outcomes {
 			if o := &outcomes[n]; o.Step.Back() {
-				o.Step, o.Why = undo.Conflict, "Firestore refuses it: "+harmless.Text(status.Convert(err).Message())
+				o.Step, o.Why = undo.Conflict, "Firestore refuses it: "+status.Convert(err).Message()
 			}
 		}
 		return false, u.tell(outcomes...)
@@ -162,7 +162,7 @@ func (u *undoing) commit(ctx context.Context, it *item, changes []undo.Change, s
 			sent[o.Target] = o
 		}
 	}
-	return again, harmless.Errorf("write %s and %d documents more: %w", documents.Shown(outcomes[0].Target), len(outcomes)-1, err)
+	return again, fmt.Errorf("write %s and %d documents more: %w", documents.Shown(outcomes[0].Target), len(outcomes)-1, err)
 }
 
 // writeOf returns the write that a step is, on the condition that the document is still as it was decided about; nil for none.

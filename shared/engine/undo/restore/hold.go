@@ -14,7 +14,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // What comes back would be due again, perhaps by another job. So an undo holds every job that could delete or change it again,
@@ -132,7 +131,7 @@ func (u *undoing) hold(ctx context.Context, in Project, record string) error {
 		return s.Hold(hold).Rewind(), nil // what comes back may lie before its checkpoint
 	})
 	if err != nil {
-		return harmless.Errorf("hold %s: %w", record, err)
+		return fmt.Errorf("hold %s: %w", record, err)
 	}
 	return nil
 }
@@ -158,7 +157,7 @@ func (u *undoing) letGo(ctx context.Context, in Project, record string) error {
 		return s.Unkeep(stayed...), nil
 	})
 	if err != nil {
-		return harmless.Errorf("let %s go on: %w", record, err)
+		return fmt.Errorf("let %s go on: %w", record, err)
 	}
 	return nil
 }

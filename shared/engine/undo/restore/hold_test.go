@@ -227,7 +227,7 @@ func (w world) dying(t *testing.T, dead *atomic.Bool, disturb func(request any, 
 			}
 			return nil
 		})...),
-		Transport: onStorage(func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+		Transport: enginetest.OnStorage(func(_ *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
 			if dead.Load() {
 				return nil, errDead
 			}

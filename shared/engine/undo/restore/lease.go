@@ -12,7 +12,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 func (p Project) store(job string) jobstate.Store {
@@ -24,7 +23,7 @@ func (p Project) store(job string) jobstate.Store {
 func (u *undoing) free(ctx context.Context, in Project, job string) error {
 	s, now, err := in.State(ctx, job)
 	if err != nil {
-		return harmless.Errorf("look whether %s is under way: %w", job, err)
+		return fmt.Errorf("look whether %s is under way: %w", job, err)
 	}
 	if holder := s.Leased(now); holder != "" && !jobstate.ByUndo(holder) {
 		return underWay(job, holder, s.Until)
@@ -33,7 +32,7 @@ func (u *undoing) free(ctx context.Context, in Project, job string) error {
 }
 
 func underWay(job, holder string, until time.Time) error {
-	return harmless.Errorf("%w: %s holds the lease of %s until %s, also if it was killed: wait for its end, "+
+	return fmt.Errorf("%w: %s holds the lease of %s until %s, also if it was killed: wait for its end, "+
 		"or have a run end with firesweep hold %[3]s --stop", ErrUnderWay, holder, job, until.UTC().Format(time.RFC3339))
 }
 
@@ -114,7 +113,7 @@ func (u *undoing) takeAllBack(ctx context.Context) error {
 			return err
 		}
 		if err := u.DB.Put(ctx, runlog.Deletions(refs)); err != nil {
-			return harmless.Errorf("delete %d things that the run has left to do, of %s on: %w", len(some), some[0].Path, err)
+			return fmt.Errorf("delete %d things that the run has left to do, of %s on: %w", len(some), some[0].Path, err)
 		}
 	}
 	u.began = true

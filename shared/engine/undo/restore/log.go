@@ -3,12 +3,12 @@ package restore
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // doneBy returns what a run did, in the order in which it was done. The error is [ErrNoLog] where there is nothing.
@@ -66,7 +66,7 @@ func (u *undoing) survey(ctx context.Context) (err error) {
 	}
 	for _, target := range u.Only {
 		if err == nil && !u.named[target] {
-			err = harmless.Errorf("%s: %w", target, ErrNotInLog)
+			err = fmt.Errorf("%s: %w", target, ErrNotInLog)
 		}
 	}
 	return err

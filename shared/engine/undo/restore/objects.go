@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -12,7 +13,6 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // objectsAtOnce is how many objects are looked for, and restored, side by side.
@@ -28,7 +28,7 @@ func (u *undoing) objects(ctx context.Context, all []besides) error {
 		g.Go(func() error {
 			outcome, err := u.object(ctx, *b.Object, b.at)
 			if outcome.Target = u.targetOf(b.Record); err != nil {
-				return harmless.Errorf("restore %s: %w", outcome.Target, err)
+				return fmt.Errorf("restore %s: %w", outcome.Target, err)
 			}
 			return u.tell(outcome)
 		})
@@ -58,7 +58,7 @@ func (u *undoing) object(ctx context.Context, o undo.Object, at time.Time) (Outc
 		err = u.restore(ctx, deleted)
 		switch refusal, is := errors.AsType[*googleapi.Error](err); {
 		case is && refusesOne(refusal):
-			return Outcome{Step: undo.Lost, Why: "Cloud Storage refuses to restore it: " + harmless.Text(refusal.Error())}, nil
+			return Outcome{Step: undo.Lost, Why: "Cloud Storage refuses to restore it: " + refusal.Error()}, nil
 		case !is || refusal.Code != http.StatusPreconditionFailed:
 			return outcome, err
 		}

@@ -17,7 +17,7 @@ func Open(ctx context.Context, hooks backends.Hooks, c config.Config, uses []con
 	if err != nil {
 		return p, o.Close, err
 	}
-	p = Project{Config: c, Clock: clock, DB: o.Documents.Writer(hooks.Writes()), Firestore: o.Documents.Firestore()}
+	p = Project{Config: c, Clock: clock, DB: o.Documents.Writer(hooks.Writes())}
 	if o.Objects != nil {
 		p.Bucket = o.Objects.Handle()
 	}

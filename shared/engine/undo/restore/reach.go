@@ -10,7 +10,6 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Errors that say that the undo log does not tell what a run of the job did. Whoever can write to the database can write to the
@@ -59,7 +58,7 @@ func (p Project) report(ctx context.Context, runID, job string, without bool) er
 		}
 		bucket = killed.Bucket
 	case report.Data["job"] != job:
-		return harmless.Errorf("%w: its report is of the job %v", ErrUnknown, report.Data["job"])
+		return fmt.Errorf("%w: its report is of the job %v", ErrUnknown, report.Data["job"])
 	}
 	if ours := p.Config.Bucket; ours != "" && bucket != "" && bucket != ours {
 		return fmt.Errorf("the run worked on the bucket %q, and not on %s: set STORAGE_BUCKET=%[1]q", bucket, ours)

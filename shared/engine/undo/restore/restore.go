@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/storage"
 
 	"github.com/firesweep/firesweep/shared/accounts"
@@ -25,19 +24,17 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Project is what a run worked on.
 type Project struct {
-	Config    config.Config // says where that is
-	DB        documents.Writer
-	Firestore *firestore.Client      // of the same database, for what DB lacks; nothing of this package uses it
-	Bucket    *storage.BucketHandle  // nil: objects are left
-	Accounts  *accounts.Importer     // nil: accounts are left
-	Clock     func() time.Time       // the operator's, for records and for how long something took: leases go by Firestore's
-	Jobs      map[string]cleanup.Job // by name: what their runs can have done
-	AtOnce    int                    // how many items come back side by side; 0: as many as are fast, in no order
+	Config   config.Config // says where that is
+	DB       documents.Writer
+	Bucket   *storage.BucketHandle  // nil: objects are left
+	Accounts *accounts.Importer     // nil: accounts are left
+	Clock    func() time.Time       // the operator's, for records and for how long something took: leases go by Firestore's
+	Jobs     map[string]cleanup.Job // by name: what their runs can have done
+	AtOnce   int                    // how many items come back side by side; 0: as many as are fast, in no order
 }
 
 // Options say what to take back.
@@ -81,7 +78,7 @@ var (
 // end. It can be repeated: what is as it was before the run stays so.
 func (p Project) Undo(ctx context.Context, runID string, o Options, each func(Outcome) error) error {
 	if err := p.undo(ctx, runID, o, each); err != nil {
-		return fmt.Errorf("undo %s: %w", harmless.Text(runID), err)
+		return fmt.Errorf("undo %s: %w", runID, err)
 	}
 	return nil
 }

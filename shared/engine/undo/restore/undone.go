@@ -3,6 +3,7 @@ package restore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"time"
 
@@ -10,7 +11,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // noteUndone notes in the run's report, where there is one, and where the job's state holds it, that things came back: also by an
@@ -25,7 +25,7 @@ func (u *undoing) noteUndone(ctx context.Context, ended error) error {
 		err = u.note(ctx, d, u.partial() || ended != nil && !errors.Is(ended, ErrRefused))
 	}
 	if err != nil {
-		return harmless.Errorf("note in the report of %s that it was taken back: %w", u.runID, err)
+		return fmt.Errorf("note in the report of %s that it was taken back: %w", u.runID, err)
 	}
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// TestWhatIsHeldIsCounted holds what is counted of actions against what they take in memory.
-func TestWhatIsHeldIsCounted(t *testing.T) { //nolint:paralleltest // others would be counted, too
+// TestBytesOfAPlan holds what is counted of actions against what they take in memory.
+func TestBytesOfAPlan(t *testing.T) { //nolint:paralleltest // others would be counted, too
 	const n = 10_000
 	for what, length := range map[string]int{"short": 20, "longest": 1000} {
 		text := func(i int) string { return fmt.Sprintf("%06d", i) + strings.Repeat("x", length) }
@@ -32,12 +32,12 @@ func TestWhatIsHeldIsCounted(t *testing.T) { //nolint:paralleltest // others wou
 				Action: "delete", Target: "gs://bucket/" + text(i), Reason: "because of " + text(i), Version: text(i)[:20],
 			}}
 			p.Items = append(p.Items, a)
-			p.held += bytesOf(a)
+			p.bytes += bytesOf(a)
 		}
 		took := alive() - before
-		t.Logf("%s: %d bytes an action are counted, %d taken", what, p.held/n, took/n)
-		if p.held < took*3/4 || p.held > took*3/2 {
-			t.Errorf("%s: %d bytes an action are counted, %d taken", what, p.held/n, took/n)
+		t.Logf("%s: %d bytes an action are counted, %d taken", what, p.bytes/n, took/n)
+		if p.bytes < took*3/4 || p.bytes > took*3/2 {
+			t.Errorf("%s: %d bytes an action are counted, %d taken", what, p.bytes/n, took/n)
 		}
 		runtime.KeepAlive(p)
 	}
