@@ -19,7 +19,7 @@ func TestDoubtsOfOthers(t *testing.T) {
 		return with(fields{"collection": collection, "age": "any", "maxDuePercent": 100}, more)
 	}
 	files := func(folder string, gone ...any) fields {
-		return fields{"objects": folder + "**", "age": fields{"days": 7}, "gone": array(gone)}
+		return fields{"objects": folder + "**", "age": fields{"days": 7}, "gone": gone}
 	}
 	field := func(key, collection, field string) fields { return fields{key: collection, "field": field} }
 	covers := map[string]fields{

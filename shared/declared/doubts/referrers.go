@@ -349,11 +349,9 @@ func (l *looking) refer(targets []target, found map[reference]bool) {
 	for _, of := range slices.SortedFunc(maps.Keys(fields), reference.compare) {
 		t, by := targets[of.target], fields[of]
 		so, key := "would refer to nothing", ""
-		if t.with.Key != "" {
-			key, _, _ = strings.Cut(t.with.Key, ",")
-			key += ": "
-		}
-		if t.folder != "" && t.with.Key == "" {
+		if place, _, _ := strings.Cut(t.with.Key, ","); place != "" {
+			key = place + ": "
+		} else if t.folder != "" {
 			so = "that does not keep them"
 		}
 		l.say("%sdocuments of %s refer to %s by %s, and %s: %s", key, of.in, t.what, criteria.List(by, "and"), so,
@@ -372,10 +370,16 @@ func (l *looking) instead(t target, in rule.Place, by []string) string {
 		all = append(all, fmt.Sprintf(`{%q: %q, "field": %q}`, key, name, field))
 	}
 	one, its := all[0], ""
-	switch leave := "leave this entry out, and let a rule about files delete them, with " + one + " and "; {
-	case t.with.Key == "" && l.ByReference():
+	if t.with.Key != "" {
+		its = "its "
+	}
+	leave := "leave this entry out, and let a rule about files delete them, with " + one + " and "
+	such := path.Base(strings.TrimPrefix(t.what, "documents of "))
+	keep := fmt.Sprintf(`to keep such %s, add %s to %s"unless"; `, such, one, its)
+	switch {
+	case its == "" && l.ByReference():
 		return "to keep these files, add " + criteria.List(all, "and") + ` to "gone"`
-	case t.with.Key == "" && t.folder != "":
+	case its == "" && t.folder != "":
 		return `to keep these files, write such fields into "gone" instead, as in ` + one
 	case t.owned:
 		return leave + `each other field that refers to them in "gone"`
@@ -385,18 +389,11 @@ func (l *looking) instead(t target, in rule.Place, by []string) string {
 		return "to delete these, too, write a rule about " + name + ` with {"account": "{` + by[0] + `}"} in "gone"`
 	case inMaps(by[0]):
 		return "no relation finds ids in maps of a list: have another list hold their ids"
-	}
-	such, keep := path.Base(strings.TrimPrefix(t.what, "documents of ")), "add "+one+` to "unless"`
-	if t.with.Key != "" {
-		keep, its = "add "+one+` to its "unless"`, "its "
-	}
-	if strings.Contains(t.with.Key, ",") {
+	case strings.Contains(t.with.Key, ","):
 		return fmt.Sprintf(`to keep such %s, write {"subcollection": %[1]q, "unless": [%s]} and what else is below in place of "**"`,
 			such, one)
+	case strings.HasSuffix(by[0], "[]"), strings.HasSuffix(by[0], ".{id}"):
+		return keep + `to take them out of the ` + name + `, add it to ` + its + `"with", beside "remove": true`
 	}
-	if strings.HasSuffix(by[0], "[]") || strings.HasSuffix(by[0], ".{id}") {
-		return fmt.Sprintf(`to keep such %s, %s; to take them out of the %s, add it to %s"with", beside "remove": true`, such, keep,
-			name, its)
-	}
-	return fmt.Sprintf(`to keep such %s, %s; to delete the %s with them, add it to %s"with"`, such, keep, name, its)
+	return keep + "to delete the " + name + " with them, add it to " + its + `"with"`
 }

@@ -54,8 +54,10 @@ func (l *looking) twins(ctx context.Context, in place, own target) {
 }
 
 // file matches a text that is a URL of Cloud Storage, or a file's name as applications write it, and its folder at the top.
-var file = regexp.MustCompile(`^(?:gs://[^/]+/|https?://[^/]+/v0/b/[^/]+/o/|https://storage\.(?:cloud\.google|googleapis)\.com/` +
-	`[^/]+/)([^/?#]+/)[^/?#]|^/?([\w-]+/)[^:?#\n]*\.(?i:jpe?g|png|gif|webp|heic|svg|pdf|mp[34]|m4[av]|mov|webm|wav|ogg|aac|zip|csv)$`)
+var file = regexp.MustCompile(`^(?:gs://[^/]+/|https?://[^/]+/v0/b/[^/]+/o/|https://storage\.(?:cloud\.google|googleapis)` +
+	`\.com/[^/]+/)` +
+	`([^/?#]+/)[^/?#]` +
+	`|^/?([\w-]+/)[^:?#\n]*\.(?i:jpe?g|png|gif|webp|heic|svg|pdf|mp[34]|m4[av]|mov|webm|wav|ogg|aac|zip|csv)$`)
 
 // fileFolder returns the folder of the file to which a value refers; "" if it is none, or in no folder.
 func fileFolder(value any) string {
