@@ -90,7 +90,9 @@ func TestDoubtsOfOthers(t *testing.T) {
 		"files whose owner is gone": {with(files("", fields{"document": "shows/{show}"}), fields{"objects": "covers/{show}.*"}), many, []string{"gs://b/covers/3.jpg"}, nil, []string{
 			`documents of playlists refer to files below covers/ by image, and that does not keep them: to keep these files, write such fields into "gone" ` +
 				`instead, as in {"collection": "playlists", "field": "image"}`}},
-		"files of folders by ids": {every("shows", fields{"with": array{fields{"objects": "audio/{id}/**"}, field("collection", "songs", "show")}}), map[string]fields{
+		"files of nobody": {fields{"objects": "covers/**", "age": fields{"days": 7}, "gone": "nobody"}, covers, []string{"gs://b/covers/p.jpg"}, nil, nil},
+		"files of folders by ids": {every("shows", fields{"with": array{fields{"objects": "audio/{id}/**"}, field("collection", "songs", "show")},
+			"unless": array{field("collection", "posters", "show")}}), map[string]fields{"posters/p": {"show": "s1", "file": "audio/s1/p.png"},
 			"shows/s1": {}, "shows/s2": {}, "clips/c": {"source": "audio/s2/e0.mp3"}, "songs/x": {"show": "s2", "file": "audio/s2/x.mp3"},
 			"albums/a": {"file": "audio/s3/x.mp3"}}, nil, nil, []string{`with[0]: documents of clips refer to files below audio/ by source, and would refer to nothing: ` +
 			`leave this entry out, and let a rule about files delete them, with {"collection": "clips", "field": "source"} and each other field that refers to them in "gone"`}},

@@ -155,9 +155,10 @@ func top(of rule.Relation) string {
 
 // targets returns what the rule deletes, as far as it was looked at.
 func (l *looking) targets() (all []target) {
-	own := target{what: "documents of " + l.Source(), at: l.Place(), folder: pattern.Folder(l.Objects), known: map[string]string{}}
+	own := target{what: "documents of " + l.Source(), at: l.Place(), known: map[string]string{}}
 	switch {
-	case own.folder != "":
+	case len(l.Gone) > 0 && l.Objects != "": // of those by age alone the rule says that nobody needs them
+		own.folder = pattern.Folder(l.Objects)
 		own.what = "files below " + own.folder
 	case l.Accounts != "":
 		own.what = "accounts that are due"
@@ -379,7 +380,7 @@ func (l *looking) instead(t target, in rule.Place, by []string) string {
 	switch {
 	case its == "" && l.ByReference():
 		return "to keep these files, add " + criteria.List(all, "and") + ` to "gone"`
-	case its == "" && t.folder != "":
+	case its == "" && t.folder != "": // by documents
 		return `to keep these files, write such fields into "gone" instead, as in ` + one
 	case t.owned:
 		return leave + `each other field that refers to them in "gone"`
