@@ -17,8 +17,8 @@ import (
 	identitytoolkitv2 "google.golang.org/api/identitytoolkit/v2"
 )
 
-// AuthServer imitates the Identity Toolkit API in memory: the calls with which the Firebase Admin SDK makes, imports, finds,
-// lists and deletes users, and the Firebase emulator's call that deletes all users of a project.
+// AuthServer imitates the Identity Toolkit API in memory: the calls with which the Firebase Admin SDK manages users, and the
+// Firebase emulator's call that deletes all users of a project.
 type AuthServer struct {
 	mu       sync.Mutex
 	projects map[string]*accounts
@@ -131,6 +131,8 @@ func (p *accounts) call(r *http.Request, call string, body []byte) (any, *apiErr
 		return answered(body, p.create)
 	case "POST /v1 accounts:lookup":
 		return answered(body, p.lookup)
+	case "POST /v1 accounts:update":
+		return answered(body, p.update)
 	case "POST /v1 accounts:delete":
 		return answered(body, p.delete)
 	case "POST /v1 accounts:batchDelete":
@@ -163,11 +165,8 @@ func (p *accounts) create(given account) (any, *apiError) {
 	if p.byID[uid] != nil {
 		return nil, invalid("DUPLICATE_LOCAL_ID")
 	}
-	switch {
-	case p.anotherHas("email", given, uid):
-		return nil, invalid("EMAIL_EXISTS")
-	case p.anotherHas("phoneNumber", given, uid):
-		return nil, invalid("PHONE_NUMBER_EXISTS")
+	if failure := p.exists(given, uid); failure != nil {
+		return nil, failure
 	}
 	user := maps.Clone(given)
 	user["localId"] = uid
@@ -179,6 +178,17 @@ func (p *accounts) create(given account) (any, *apiError) {
 func textOf(a account, field string) string {
 	text, _ := a[field].(string)
 	return text
+}
+
+// exists refuses what is given for a user if another has its address or its number.
+func (p *accounts) exists(given account, uid string) *apiError {
+	switch {
+	case p.anotherHas("email", given, uid):
+		return invalid("EMAIL_EXISTS")
+	case p.anotherHas("phoneNumber", given, uid):
+		return invalid("PHONE_NUMBER_EXISTS")
+	}
+	return nil
 }
 
 // anotherHas reports whether a user other than uid has the given address or number.
@@ -220,6 +230,38 @@ func hasIdentity(user account, provider, id any) bool {
 		given, _ := p.(account)
 		return given["providerId"] == provider && given["rawId"] == id
 	})
+}
+
+// renamed maps fields of an update to those of a record, where their names differ.
+var renamed = map[string]string{"disableUser": "disabled"}
+
+// notRecorded are the fields of an update that a record does not have.
+var notRecorded = []string{"password", "deleteAttribute", "deleteProvider", "linkProviderUserInfo"}
+
+func (p *accounts) update(given account) (any, *apiError) {
+	uid := textOf(given, "localId")
+	user := p.byID[uid]
+	if user == nil {
+		return nil, invalid("USER_NOT_FOUND")
+	}
+	if failure := p.exists(given, uid); failure != nil {
+		return nil, failure
+	}
+	for key, value := range given {
+		if !slices.Contains(notRecorded, key) {
+			user[cmp.Or(renamed[key], key)] = value
+		}
+	}
+	attributes := map[string]string{"DISPLAY_NAME": "displayName", "PHOTO_URL": "photoUrl"}
+	names, _ := given["deleteAttribute"].([]any)
+	for _, name := range names {
+		text, _ := name.(string)
+		delete(user, attributes[text])
+	}
+	if providers, _ := given["deleteProvider"].([]any); slices.Contains(providers, any("phone")) {
+		delete(user, "phoneNumber")
+	}
+	return account{"localId": uid}, nil
 }
 
 func (p *accounts) delete(given account) (any, *apiError) {

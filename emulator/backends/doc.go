@@ -6,10 +6,9 @@
 //     no composite indexes and has no limits of rate.
 //   - Cloud Storage is imitated in this process and in memory: objects with generations, metagenerations, metadata and
 //     preconditions, holds, soft deletion, versions, and lists with offsets and pages. Every bucket exists. It answers 501 to
-//     other requests, such as downloads, uploads in chunks, and those about access lists or retention policies.
-//   - Firebase Authentication is imitated for the calls that make, import, find, list and delete users. Nobody can sign in;
-//     [AuthServer.Set] sets what Google records of that. Users are listed by id, an order that Google does not promise. A page's
-//     token must come from a page.
+//     other requests, such as those about access lists, retention policies, notifications and compositions.
+//   - Firebase Authentication is imitated for the calls that manage users. Nobody can sign in; [AuthServer.Set] sets what Google
+//     records of that. Users are listed by id, an order that Google does not promise. A page's token must come from a page.
 //   - Cloud Tasks is imitated: names, schedule times, deliveries with their headers, and retries. Every queue exists and none
 //     has limits of its own. No identity token is sent: Cloud Run checks it, and no function does.
 //

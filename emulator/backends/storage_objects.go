@@ -5,6 +5,7 @@ import (
 	"crypto/md5" // for Cloud Storage's md5Hash; it protects no secret
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"maps"
 	"net/http"
@@ -257,7 +258,7 @@ func (o *object) resource(base string) resource {
 	generation, metageneration := strconv.FormatInt(o.generation, 10), strconv.FormatInt(o.metageneration, 10)
 	r := resource{
 		"kind": "storage#object", "id": o.bucket + "/" + o.name + "/" + generation, "bucket": o.bucket, "name": o.name,
-		"selfLink":     base + path,
+		"selfLink": base + path, "mediaLink": fmt.Sprint(base, "/download", path, "?alt=media&generation=", generation),
 		"storageClass": "STANDARD", "size": strconv.Itoa(len(o.content)), "crc32c": o.crc32c, "md5Hash": o.md5,
 		"generation": generation, "metageneration": metageneration,
 		"etag": base64.StdEncoding.EncodeToString([]byte(generation + "/" + metageneration)),

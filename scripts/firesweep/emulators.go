@@ -16,14 +16,15 @@ import (
 
 // emulator is one of Firebase's emulators that jobs use.
 type emulator struct {
-	name      string   // as the Firebase CLI's hub lists it
+	name      string   // in firebase.json
+	port      int      // where firebase.json says none
 	variables []string // with its address; the first is set if it is found
 }
 
 var emulators = []emulator{
-	{"firestore", []string{"FIRESTORE_EMULATOR_HOST"}},
-	{"auth", []string{"FIREBASE_AUTH_EMULATOR_HOST"}},
-	{"storage", []string{"STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"}},
+	{"firestore", 8080, []string{"FIRESTORE_EMULATOR_HOST"}},
+	{"auth", 9099, []string{"FIREBASE_AUTH_EMULATOR_HOST"}},
+	{"storage", 9199, []string{"STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"}},
 }
 
 // set returns which of an emulator's variables is set, and to what; "" if none is.
@@ -69,14 +70,24 @@ func reach(ctx context.Context, host string) error {
 	return err
 }
 
-// discover finds the emulators of a project that Google does not have: those that the Firebase CLI runs. What a variable names is
-// left as it is.
+// discover finds the emulators of a project that Google does not have: those that the Firebase CLI runs, or else those that
+// answer where firebase.json says. What a variable names is left as it is.
 func (a *app) discover(ctx context.Context, id string) error {
 	hosts := a.started(ctx, id)
-	var found []string
+	if len(hosts) == 0 {
+		var err error
+		if hosts, err = a.configured(); err != nil {
+			return err
+		}
+	}
+	var found, tried []string
 	for _, e := range emulators {
-		host := hosts[e.name].hostPort()
-		if _, own := a.set(e); own != "" || reach(ctx, host) != nil {
+		host := hosts[e.name]
+		if _, own := a.set(e); own != "" || host == "" {
+			continue
+		}
+		if reach(ctx, host) != nil {
+			tried = append(tried, fmt.Sprintf("%s at %s", e.name, host))
 			continue
 		}
 		a.setenv(e.variables[0], host)
@@ -89,8 +100,8 @@ func (a *app) discover(ctx context.Context, id string) error {
 		return context.Cause(ctx)
 	}
 	if a.getenv("FIRESTORE_EMULATOR_HOST") == "" {
-		return wrongUse("%s is a project that only emulators have, and the Firebase CLI runs none of Firestore for it here. "+
-			"Start them: firebase emulators:start --project %s. Or set FIRESTORE_EMULATOR_HOST", id, id)
+		return wrongUse("%s is a project that only emulators have, and none of Firestore answers (tried %s). Start them: "+
+			"firebase emulators:start --project %s. Or set FIRESTORE_EMULATOR_HOST", id, strings.Join(tried, ", "), id)
 	}
 	fmt.Fprintf(a.errs, "Emulators of %s: %s\n", id, strings.Join(found, ", "))
 	return nil
@@ -99,9 +110,9 @@ func (a *app) discover(ctx context.Context, id string) error {
 // askHub is how long the emulators' hub may take to answer.
 const askHub = 2 * time.Second
 
-// started returns where the emulators listen that the Firebase CLI runs for a project, by name; nil if its hub does not say. The
-// CLI writes where the hub is into the folder for temporary files: the beginnings of its addresses.
-func (a *app) started(ctx context.Context, id string) (listed map[string]address) {
+// started returns the addresses of the emulators that the Firebase CLI runs for a project, by name; none if its hub does not say.
+// The CLI writes where the hub is into the folder for temporary files: the beginnings of its addresses.
+func (a *app) started(ctx context.Context, id string) map[string]string {
 	text, err := os.ReadFile(filepath.Join(cmp.Or(a.getenv("TMPDIR"), os.TempDir()), "hub-"+id+".json"))
 	var hub struct {
 		Origins []string `json:"origins"`
@@ -109,23 +120,60 @@ func (a *app) started(ctx context.Context, id string) (listed map[string]address
 	if err != nil || json.Unmarshal(text, &hub) != nil {
 		return nil
 	}
-	client := http.Client{Timeout: askHub}
+	ctx, cancel := context.WithTimeout(ctx, askHub)
+	defer cancel()
 	for _, origin := range hub.Origins {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, origin+"/emulators", nil)
-		if err != nil {
-			continue
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			continue
-		}
-		err = json.NewDecoder(response.Body).Decode(&listed)
-		_ = response.Body.Close() // it was only read
-		if err == nil {
+		if listed := listedBy(ctx, origin); len(listed) > 0 {
 			return listed
 		}
 	}
 	return nil
+}
+
+// listedBy returns the addresses of the emulators that a hub lists; nil if it does not answer.
+func listedBy(ctx context.Context, origin string) map[string]string {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, origin+"/emulators", nil)
+	if err != nil {
+		return nil
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = response.Body.Close() }() // it was only read
+	var listed map[string]address
+	if json.NewDecoder(response.Body).Decode(&listed) != nil {
+		return nil
+	}
+	hosts := map[string]string{}
+	for name, one := range listed {
+		hosts[name] = one.hostPort()
+	}
+	return hosts
+}
+
+// configured returns the addresses of the emulators that firebase.json names, by name, or where they are by default.
+func (a *app) configured() (map[string]string, error) {
+	var file struct {
+		Emulators map[string]json.RawMessage `json:"emulators"` // some are no emulators
+	}
+	if a.folder != "" {
+		if err := a.readJSON(filepath.Join(a.folder, "firebase.json"), &file); err != nil {
+			return nil, err
+		}
+	}
+	hosts := map[string]string{}
+	for _, e := range emulators {
+		at := address{}
+		if text, named := file.Emulators[e.name]; named {
+			if err := json.Unmarshal(text, &at); err != nil {
+				return nil, wrongUse("firebase.json: emulators.%s: %w", e.name, err)
+			}
+		}
+		at.Port = cmp.Or(at.Port, e.port)
+		hosts[e.name] = at.hostPort()
+	}
+	return hosts, nil
 }
 
 // address is where an emulator listens, as the Firebase CLI says it.

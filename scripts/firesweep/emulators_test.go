@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -31,76 +32,108 @@ func TestEmulators(t *testing.T) {
 	want(t, "exported", map[string]string{}, o.exported)
 }
 
-// TestEmulatorsOfADemoProject: they are those that the Firebase CLI runs, without variables, and Google is never asked.
+// at returns an address in the form of firebase.json.
+func at(host string) string {
+	name, port, _ := strings.Cut(host, ":")
+	return fmt.Sprintf(`{"host":%q,"port":%s}`, name, port)
+}
+
+// TestEmulatorsOfADemoProject: they are those that the Firebase CLI runs, or else those of firebase.json, without variables, and
+// Google is never asked.
 func TestEmulatorsOfADemoProject(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	o.Set(t, "drafts/old", map[string]any{"editedAt": now.AddDate(-1, 0, 0)})
-	const fire, auth, storage, nobody = "FIRESTORE_EMULATOR_HOST", "FIREBASE_AUTH_EMULATOR_HOST", "STORAGE_EMULATOR_HOST", "127.0.0.1:1"
-	hosts := map[string]string{fire: o.env[fire], auth: o.env[auth], storage: strings.TrimPrefix(o.env[storage], "http://")}
-	list := func(fire, auth, storage string) string {
-		listed := map[string]any{}
-		for name, host := range map[string]string{"hub": nobody, "firestore": fire, "auth": auth, "storage": storage} {
-			if ip, port, listens := strings.Cut(host, ":"); listens {
-				listed[name] = map[string]any{"host": ip, "port": json.Number(port)}
-			}
-		}
-		text, err := json.Marshal(listed)
-		ok(t, err)
-		return string(text)
+	fire, auth, storage := o.env["FIRESTORE_EMULATOR_HOST"], o.env["FIREBASE_AUTH_EMULATOR_HOST"], strings.TrimPrefix(o.env["STORAGE_EMULATOR_HOST"], "http://")
+	const nobody = "127.0.0.1:1"
+	hub := func(listed string) string {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			want(t, "what the hub is asked for", "/emulators", r.URL.Path)
+			fmt.Fprint(w, listed)
+		}))
+		t.Cleanup(server.Close)
+		return server.URL
 	}
+	all := fmt.Sprintf(`{"hub":%s,"firestore":%s,"auth":%s,"storage":%s}`, at(nobody), at(fire), at(auth), at(storage))
+	origin := hub(all)
 	for name, tt := range map[string]struct {
-		hub     string
-		env     []string // variables that are set
-		found   []string // those that are exported
-		refused bool
+		firebase, hub string
+		env           map[string]string
+		exported      map[string]string // none: it is refused
+		refused       string
 	}{
-		"all":                   {hub: list(hosts[fire], hosts[auth], hosts[storage]), found: []string{fire, auth, storage}},
-		"some do not answer":    {hub: list(hosts[fire], nobody, ""), found: []string{fire}},
-		"a variable":            {hub: list(nobody, nobody, nobody), env: []string{fire}},
-		"a variable of another": {hub: list(hosts[fire], nobody, nobody), env: []string{storage}, found: []string{fire}},
-		"without Firestore":     {hub: list("", hosts[auth], ""), refused: true},
-		"no hub":                {refused: true},
-		"a hub that is none":    {hub: "[]", refused: true},
+		"firebase.json": {
+			firebase: `{"emulators":{ // mine
+				"singleProjectMode":true,"firestore":` + at(fire) + `,"auth":` + at(auth) + `,"storage":` + at(nobody) + `}}`,
+			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth},
+		},
+		"the hub before firebase.json": {
+			firebase: `{"emulators":{"firestore":` + at(nobody) + `}}`, hub: `{"version":"14","origins":["http://127.0.0.1:1",` + fmt.Sprintf("%q", origin) + `]}`,
+			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth, "STORAGE_EMULATOR_HOST": storage},
+		},
+		"a hub that is gone": {
+			firebase: `{"emulators":{"firestore":` + at(fire) + `,"auth":` + at(nobody) + `,"storage":` + at(nobody) + `}}`,
+			hub:      `{"version":"14","origins":["http://127.0.0.1:1"]}`,
+			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire},
+		},
+		"a hub without Firestore": {
+			firebase: `{"emulators":{"firestore":` + at(fire) + `}}`,
+			hub:      fmt.Sprintf(`{"origins":[%q]}`, hub(`{"auth":`+at(auth)+`}`)), refused: " and none of Firestore answers",
+		},
+		"variables": {
+			firebase: `{"emulators":{"firestore":` + at(nobody) + `}}`, env: map[string]string{"FIRESTORE_EMULATOR_HOST": fire}, exported: map[string]string{},
+		},
+		"a variable of another": {
+			firebase: `{"emulators":{"firestore":` + at(fire) + `,"auth":` + at(nobody) + `,"storage":` + at(nobody) + `}}`,
+			env:      map[string]string{"FIREBASE_STORAGE_EMULATOR_HOST": storage}, exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire},
+		},
+		"nothing": {
+			firebase: `{"emulators":{"firestore":` + at(nobody) + `,"auth":` + at("127.0.0.1:2") + `,"storage":` + at("127.0.0.1:3") + `}}`,
+			refused: "is a project that only emulators have, and none of Firestore answers (tried firestore at 127.0.0.1:1, auth at 127.0.0.1:2, " +
+				"storage at 127.0.0.1:3). Start them: firebase emulators:start --project " + o.ID,
+		},
+		"firebase.json that is none": {firebase: `{"emulators":[]}`, refused: "firebase.json: json: cannot unmarshal array"},
+		"a port that is none":        {firebase: `{"emulators":{"firestore":{"port":"x"}}}`, refused: "firebase.json: emulators.firestore: json"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := *o
 			o.exported = map[string]string{}
-			o.inApp(t, map[string]string{"firesweep.json": drafts, "firebase.json": "{}", "tmp": ""})
-			o.env = map[string]string{"GOOGLE_CLOUD_PROJECT": o.ID, "TMPDIR": o.dir + "/tmp"}
-			for _, variable := range tt.env {
-				o.env[variable] = o.Environment[variable]
-			}
-			hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				want(t, "what the hub is asked for", "/emulators", r.URL.Path)
-				fmt.Fprint(w, tt.hub)
-			}))
-			defer hub.Close()
+			o.inApp(t, map[string]string{"firesweep.json": drafts, "firebase.json": tt.firebase, "tmp": ""})
 			if tt.hub != "" {
-				write(t, o.dir+"/tmp/hub-"+o.ID+".json", fmt.Sprintf(`{"version":"14","origins":["http://%s",%q]}`, nobody, hub.URL))
+				write(t, o.dir+"/tmp/hub-"+o.ID+".json", tt.hub)
 			}
-			if tt.refused {
-				o.refuses(t, exitWrongUse, "the Firebase CLI runs none of Firestore for it here. Start them: firebase emulators:start --project "+o.ID, "plan")
+			o.env = map[string]string{"GOOGLE_CLOUD_PROJECT": o.ID, "TMPDIR": o.dir + "/tmp"}
+			maps.Copy(o.env, tt.env)
+			if tt.refused != "" {
+				o.refuses(t, exitWrongUse, tt.refused, "plan")
 				return
 			}
 			out, errs := o.ends(t, exitFine, "plan")
 			wantParts(t, out, "drafts/old")
-			exported := map[string]string{}
-			for _, variable := range tt.found {
-				exported[variable] = hosts[variable]
-			}
-			want(t, "exported", exported, o.exported)
-			want(t, "says where", len(tt.found) > 0, strings.Contains(errs, "Emulators of "+o.ID+": firestore at "+hosts[fire]))
+			want(t, "exported", tt.exported, o.exported)
+			want(t, "says where", len(tt.exported) > 0, strings.Contains(errs, "Emulators of "+o.ID+": firestore at "+fire))
 		})
 	}
 }
 
-// TestWhereEmulatorsListen: everywhere is here.
+// TestWhereEmulatorsListen: everywhere is here, and what firebase.json does not say is the Firebase CLI's default.
 func TestWhereEmulatorsListen(t *testing.T) {
 	t.Parallel()
-	for host, listens := range map[string]string{
-		"": "127.0.0.1:1", "0.0.0.0": "127.0.0.1:1", "localhost": "127.0.0.1:1", "::": "[::1]:1", "db": "db:1",
+	for text, listens := range map[string]string{
+		`{"port":8080}`: "127.0.0.1:8080", `{"host":"0.0.0.0","port":1}`: "127.0.0.1:1", `{"host":"localhost","port":1}`: "127.0.0.1:1",
+		`{"host":"::","port":1}`: "[::1]:1", `{"host":"db","port":1}`: "db:1",
 	} {
-		want(t, host, listens, address{host, 1}.hostPort())
+		var a address
+		ok(t, json.Unmarshal([]byte(text), &a))
+		want(t, text, listens, a.hostPort())
+		if _, _, err := net.SplitHostPort(a.hostPort()); err != nil {
+			t.Error(err)
+		}
 	}
+	o := &operator{}
+	o.inApp(t, map[string]string{"firesweep.json": drafts})
+	a, _ := o.loaded(t)
+	hosts, err := a.configured()
+	ok(t, err)
+	want(t, "defaults", map[string]string{"firestore": "127.0.0.1:8080", "auth": "127.0.0.1:9099", "storage": "127.0.0.1:9199"}, hosts)
 }

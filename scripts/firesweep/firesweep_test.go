@@ -283,6 +283,8 @@ func TestWrongUse(t *testing.T) {
 	}{
 		{"plann", `unknown command "plann": is it plan`},
 		{"backtest", `unknown command "backtest": firesweep --help lists all`},
+		{"help undoo", `unknown command "undoo": is it undo`},
+		{"help plan run", "accepts at most 1 arg"},
 		{"--forced", "unknown flag: --forced"},
 		{"plan --forced", "unknown flag: --forced: is it --force"},
 		{"plan --projct p", "unknown flag: --projct: is it --project"},
@@ -340,14 +342,16 @@ func TestWrongUse(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	o := &operator{env: map[string]string{}, now: now, screen: streams{width: defaultWidth}}
-	want(t, "the version", "firesweep version "+version.String()+"\n", o.well(t, "--version"))
+	for _, word := range []string{"--version", "version"} {
+		want(t, word, "firesweep version "+version.String()+"\n", o.well(t, word))
+	}
 }
 
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	text := o.well(t)
-	for _, group := range []string{"\nBegin:\n  check ", "\nDelete:\n", "\nLook back:\n", "\n  completion "} {
+	for _, group := range []string{"\nBegin:\n  check ", "\nDelete:\n", "\nLook back:\n", "\n  completion ", "\n  version "} {
 		wantParts(t, text, group)
 	}
 	a, _, _ := o.app()

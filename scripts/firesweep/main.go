@@ -219,6 +219,24 @@ agreed, 130 interrupted. What --json writes: ` + version.Page("docs/command.md")
 	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(&cobra.Group{ID: begin, Title: "Begin:"}, &cobra.Group{ID: act, Title: "Delete:"},
 		&cobra.Group{ID: lookBack, Title: "Look back:"}, &cobra.Group{ID: off, Title: "Off and on:"})
+	root.SetHelpCommand(&cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about a command", Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, names []string) error {
+			of, rest, err := root.Find(names)
+			if err == nil {
+				err = isCommand(root, rest)
+			}
+			if err != nil {
+				return err
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		},
+	})
+	root.AddCommand(&cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Run: func(*cobra.Command, []string) { fmt.Fprintln(a.out, "firesweep version "+version.String()) },
+	})
 	root.PersistentFlags().StringVar(&a.rulesFlag, "rules", "", "read your rules from `FILE`, not from firesweep.json")
 	for _, group := range []struct {
 		id   string

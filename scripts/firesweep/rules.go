@@ -199,7 +199,8 @@ func (a *app) chooseProject(flag string) error {
 	switch {
 	// Where nobody looks, another project must not be taken for the one that is asked for.
 	case alias != "" && alias != flag && strings.Contains(flag, "-") && a.getenv("CI") != "":
-		return wrongUse("--project %s may be a project's id, and %s takes it for an alias of %s: give the id that you mean", flag, rc.name, alias)
+		return wrongUse("--project %s may be a project's id, and %s takes it for an alias of %s: give the id that you mean",
+			flag, rc.name, alias)
 	case flag != "":
 		a.setenv("GOOGLE_CLOUD_PROJECT", cmp.Or(alias, flag))
 	case said != "" && ruled != "" && said != ruled && a.getenv("FIRESTORE_EMULATOR_HOST") == "":

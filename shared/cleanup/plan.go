@@ -43,8 +43,9 @@ type Plan interface {
 	// its path. It calls then after each, in their order, with what was decided: for a job that has to know what became of it, or
 	// that marks its checkpoint after each, because what it does keeps no later run from finding it again.
 	ConsiderEach(ctx context.Context, rule AnyRule, found []documents.Document, then func(documents.Document, Decision) error) error
-	// ConsiderAccounts has the job's rule judge accounts and proposes those that are due, as far as its limit allows. If items follow
-	// these, it returns an error if the project has tenants, or if that is unknown: the items of their accounts would count as left.
+	// ConsiderAccounts has the job's rule judge accounts and proposes those that are due, as far as its limit allows. If items
+	// follow these, it returns an error if the project has tenants, or if that is unknown: the items of their accounts would count
+	// as left.
 	ConsiderAccounts(ctx context.Context, found []accounts.Account) (Considered, error)
 	// ProposeItems proposes items that have been judged by other means, such as the documents that lead to them. The rule judges
 	// them in the commit. It leaves out an item that the run has proposed in this way before, whatever leads to it. It also

@@ -89,7 +89,7 @@ func TestWithThatLeadsToNothing(t *testing.T) {
 func TestExceptionsOfWithThatLeadToNothing(t *testing.T) {
 	t.Parallel()
 	const empty, hasNot = "hold holds no document at all", "no document of holds has off,"
-	parts := func(unless ...any) array { return array{fields{"subcollection": "parts", "unless": array(unless)}} }
+	parts := func(unless ...any) array { return array{fields{"subcollection": "parts", "unless": unless}} }
 	below := fields{"subcollection": "parts", "with": array{fields{"subcollection": "notes", "unless": array{fields{"document": "hold/{id}"}}}}}
 	others := `{"name":"cleanupParts","schedule":"0 4 * * *","collection":"drafts/{d}/parts","age":"any","unless":[{"document":"hold/{id}"}]}`
 	for name, tt := range map[string]struct {

@@ -179,9 +179,9 @@ func (f *Function) refuse(ctx context.Context, w http.ResponseWriter, log *slog.
 	r.answer(w)
 }
 
-// Binding is what a plan must be for to restrict a run of the function: it does at most what is in the plan, each item only if the
-// job proposes it still and it is still what it was. All else holds as in every run. So a plan that somebody forged does nothing
-// that the job would not do.
+// Binding is what a plan must be for to restrict a run of the function: it does at most what is in the plan, each item only if
+// the job proposes it still and it is still what it was. All else holds as in every run. So a plan that somebody forged does
+// nothing that the job would not do.
 func (f *Function) Binding(cfg config.Config) report.Binding {
 	b := report.Binding{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Entry, Version: version.Release}
 	if slices.Contains(f.Uses, config.Storage) {
@@ -248,8 +248,8 @@ func (r *run) openWriters() {
 	}
 }
 
-// open returns clients for the configuration, those of an earlier request if they fit. A failed attempt leaves nothing behind, so that
-// the next request tries again.
+// open returns clients for the configuration, those of an earlier request if they fit. A failed attempt leaves nothing behind,
+// so that the next request tries again.
 func (f *Function) open(ctx context.Context, cfg config.Config) (_ *clients, err error) {
 	cfg = cfg.WithoutOwn() // no client depends on them
 	f.mu.Lock()

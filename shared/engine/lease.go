@@ -14,8 +14,8 @@ import (
 	"github.com/firesweep/firesweep/shared/logging"
 )
 
-// A run acquires its job's lease, and releases it with its report. A worker does neither, for it has one task; nor does a preview,
-// which writes nothing.
+// A run acquires its job's lease, and releases it with its report. A worker does neither, for it has one task; nor does a
+// preview, which writes nothing.
 
 func (r *run) statePath() string { return jobstate.Path(r.job.Name) }
 
@@ -107,8 +107,8 @@ func (r *run) beginAt(s jobstate.Known) {
 	}
 }
 
-// turnedAway ends a run that could not acquire the lease. It returns the report of an earlier run if that was aborted for the same
-// schedule time, for planning again would cost as much and end the same way, or stopped, for it stays so.
+// turnedAway ends a run that could not acquire the lease. It returns the report of an earlier run if that was aborted for the
+// same schedule time, for planning again would cost as much and end the same way, or stopped, for it stays so.
 func (r *run) turnedAway(ctx context.Context, err error) (earlier *report.Report) {
 	var (
 		held    *jobstate.HeldError

@@ -17,8 +17,8 @@ const maxPartialRuns = 3
 // maxProblem is how many bytes the log's field problem has, which goes into an alert's message.
 const maxProblem = 300
 
-// logBehind has somebody told of a job that does not keep up: it ended partial again and again, or it reached the time that it was
-// given to stop after, which is less than its function's.
+// logBehind has somebody told of a job that does not keep up: it ended partial again and again, or it reached the time that it
+// was given to stop after, which is less than its function's.
 func (r *run) logBehind(ctx context.Context) {
 	rep := r.Report
 	reached := r.ownStop && !r.clock().Before(r.stopAt)

@@ -37,10 +37,10 @@ type Watch func(progress func() report.Progress)
 // planTime bounds a plan of [Function.Plan]. No platform ends it, so that it may take as long as it takes.
 const planTime = 7 * 24 * time.Hour
 
-// Plan plans a job and returns the whole plan in the report. It only reads: it takes no lease and saves no report, nothing of Cloud
-// Tasks is opened, nor of Authentication unless the job looks at accounts, and the connections refuse whatever writes. So it needs no
-// more than the right to read, and the settings of what it reads. The error is a [*config.Error] or says why a client cannot be
-// opened; whatever goes wrong later is in the report.
+// Plan plans a job and returns the whole plan in the report. It only reads: it takes no lease and saves no report, nothing of
+// Cloud Tasks is opened, nor of Authentication unless the job looks at accounts, and the connections refuse whatever writes. So
+// it needs no more than the right to read, and the settings of what it reads. The error is a [*config.Error] or says why a
+// client cannot be opened; whatever goes wrong later is in the report.
 func (f *Function) Plan(ctx context.Context, o Options) (*report.Report, error) {
 	reading := f.forOperator()
 	reading.Uses = slices.DeleteFunc(slices.Clone(f.Uses), func(b config.Backend) bool {
@@ -78,9 +78,9 @@ func after(hook, wrap func(http.RoundTripper) http.RoundTripper) func(http.Round
 var ErrNeedsTasks = errors.New("it hands work to its worker through Cloud Tasks, so it only runs deployed")
 
 // Run runs the job, run after run until nothing is left. It calls ended with the report of each, and with whether another one
-// follows: none does after a run that was stopped or canceled, or got nowhere. All is as deployed: lease, limits, undo log and saved
-// report. If ctx is canceled the run ends in order, partial. The error is [ErrNeedsTasks], a
-// [*config.Error], or says why a client cannot be opened or that the engine panicked; whatever goes wrong later is in the report.
+// follows: none does after a run that was stopped or canceled, or got nowhere. All is as deployed: lease, limits, undo log and
+// saved report. If ctx is canceled the run ends in order, partial. The error is [ErrNeedsTasks], a [*config.Error], or says why
+// a client cannot be opened or that the engine panicked; whatever goes wrong later is in the report.
 func (f *Function) Run(ctx context.Context, o Options, ended func(rep *report.Report, more bool)) (err error) {
 	if slices.Contains(f.Uses, config.Tasks) || f.Job.Task != nil {
 		return fmt.Errorf("%s: %w", f.Job.Name, ErrNeedsTasks)

@@ -86,8 +86,8 @@ func (r *run) listen(ctx context.Context) {
 	r.stop.ordered.Store(r.state.IsStopping())
 }
 
-// mustStop reports whether the run was told to stop, or has lost its lease. It looks when it is asked, which is before every step,
-// if nobody has for a while; those who ask meanwhile go on.
+// mustStop reports whether the run was told to stop, or has lost its lease. It looks when it is asked, which is before every
+// step, if nobody has for a while; those who ask meanwhile go on.
 func (d *deadline) mustStop() bool {
 	s := &d.stop
 	if s.look != nil && !s.ordered.Load() && !s.lost.Load() && s.looking.TryLock() {

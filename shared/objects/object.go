@@ -84,9 +84,9 @@ type Deletion struct {
 	Generation, Metageneration int64
 }
 
-// Delete deletes an object. It returns [documents.ErrChanged] if the object was replaced, given other metadata or deleted since it
-// was listed, and a [HeldError] if it is under a hold or its retention period is not over. Transient failures are sent again,
-// with backoff.
+// Delete deletes an object. It returns [documents.ErrChanged] if the object was replaced, given other metadata or deleted since
+// it was listed, and a [HeldError] if it is under a hold or its retention period is not over. Transient failures are sent
+// again, with backoff.
 func (w Writer) Delete(ctx context.Context, d Deletion) error {
 	object := w.c.bucket.Object(d.Name).
 		If(storage.Conditions{GenerationMatch: d.Generation, MetagenerationMatch: d.Metageneration}).

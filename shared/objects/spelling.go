@@ -25,7 +25,8 @@ var (
 )
 
 // Spelling returns the same text for names that people take for the same: in capitals or not, with letters that are composed or
-// not, of full width or half, with blanks of any kind, with a slash or several. To compare by it keeps an object too many, never one too few.
+// not, of full width or half, with blanks of any kind, with a slash or several. To compare by it keeps an object too many,
+// never one too few.
 func Spelling(name string) string {
 	name = strings.Map(func(r rune) rune {
 		return unicode.ToLower(visible(r))

@@ -10,6 +10,7 @@ import (
 
 	"cloud.google.com/go/storage"
 
+	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/orphans"
@@ -102,6 +103,34 @@ func TestCostOfObjectsWhoseOwnersExist(t *testing.T) {
 		return fmt.Sprintf("files/x/%04d.png", i), map[string]string{"of": fmt.Sprintf("u%04d", i%600)}
 	})
 	enginetest.NewGolden(t, "owners").Run(t, "3,000 objects of 600 owners", f, "", "")
+}
+
+// TestPlansOfBoundedBytes: a run ends partial, in order, where its plan holds as much as it may, and the next one goes on from there.
+func TestPlansOfBoundedBytes(t *testing.T) {
+	const n, most, wantRuns = 2200, 700, 4
+	f := newFunction(t, files)
+	f.Hooks.PlanBytes = 1_500_000
+	f.PutMany(t, n, func(i int) (string, map[string]string) {
+		return fmt.Sprintf("files/u/%04d%s.png", i, strings.Repeat("n", 900)), map[string]string{"is": "nobody's"}
+	})
+	list, err := f.Plan(t.Context(), engine.Options{})
+	if err != nil || list.Status != report.Partial || len(list.Plan) > most || len(list.Plan) < most/2 || len(list.Warnings) != 1 {
+		t.Errorf("the list is %s, %d long, with the warnings %q, %v", list.Status, len(list.Plan), list.Warnings, err)
+	}
+	done, runs := 0, 0
+	for status := report.Partial; status == report.Partial && runs < 9; runs++ {
+		got := f.Run(t, "")
+		status, done = got.Status, done+got.Actions[deleteFile].Done
+		if got.Actions[deleteFile].Done > most {
+			t.Errorf("a run has done %+v, want at most %d", got.Actions, most)
+		}
+		if status == report.Partial && (len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "as much as the memory allows")) {
+			t.Errorf("warnings %q", got.Warnings)
+		}
+	}
+	if done != n || runs != wantRuns || len(f.Objects(t)) != 0 {
+		t.Errorf("%d done in %d runs, want %d in %d; %d objects are left", done, runs, n, wantRuns, len(f.Objects(t)))
+	}
 }
 
 // TestListingsAreCutWhereTheLastOneSaysSo: a run saves cuts, and the next one lists by them. A preview saves none. What somebody else

@@ -17,11 +17,14 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 )
 
-// TestAccountLife: an account is made, found and deleted, and no two have an id, an address or a number in common.
+// TestAccountLife: an account is made, found, changed and deleted, and no two have an id, an address or a number in common.
 func TestAccountLife(t *testing.T) {
 	ctx := t.Context()
 	client, other := backendstest.Start(t).Auth(t), backendstest.Start(t).Auth(t)
 	create := func(u *auth.UserToCreate) (*auth.UserRecord, error) { return client.CreateUser(ctx, u) }
+	update := func(uid string, u *auth.UserToUpdate) (*auth.UserRecord, error) {
+		return client.UpdateUser(ctx, uid, u)
+	}
 	anew := func() *auth.UserToCreate { return new(auth.UserToCreate) }
 	wants := func(what string, is func(error) bool) func(*auth.UserRecord, error) {
 		return func(_ *auth.UserRecord, err error) {
@@ -44,13 +47,23 @@ func TestAccountLife(t *testing.T) {
 	wants("the same address", auth.IsEmailAlreadyExists)(create(anew().UID("u2").Email("a@EXAMPLE.com")))
 	wants("a number", fine)(create(anew().UID("u3").PhoneNumber("+15550100")))
 	wants("the same number", auth.IsPhoneNumberAlreadyExists)(create(anew().PhoneNumber("+15550100")))
+	wants("another's number", auth.IsPhoneNumberAlreadyExists)(update("u1", new(auth.UserToUpdate).PhoneNumber("+15550100")))
+	wants("its own number", fine)(update("u3", new(auth.UserToUpdate).PhoneNumber("+15550100")))
+	wants("update nobody", auth.IsUserNotFound)(update("nobody", new(auth.UserToUpdate).Disabled(true)))
 	wants("another project's", auth.IsUserNotFound)(other.GetUser(ctx, "u1"))
 	byEmail, err := client.GetUserByEmail(ctx, "a@example.com")
 	ok(t, err)
 	same(t, "by address", "u1", byEmail.UID)
+	updated, err := update("u1", new(auth.UserToUpdate).Disabled(false).Email("b@example.com").DisplayName(""))
+	ok(t, err)
+	same(t, "updated", []any{false, "b@example.com", ""}, []any{updated.Disabled, updated.Email, updated.DisplayName})
+	ok(t, client.SetCustomUserClaims(ctx, "u1", map[string]any{"admin": true}))
+	got, err := client.GetUser(ctx, "u1")
+	ok(t, err)
+	same(t, "claims", map[string]any{"admin": true}, got.CustomClaims)
 	wants("delete", fine)(nil, client.DeleteUser(ctx, "u1"))
 	wants("delete again", auth.IsUserNotFound)(nil, client.DeleteUser(ctx, "u1"))
-	wants("by the address of the deleted", auth.IsUserNotFound)(client.GetUserByEmail(ctx, "a@example.com"))
+	wants("by the address of the deleted", auth.IsUserNotFound)(client.GetUserByEmail(ctx, "b@example.com"))
 }
 
 // toolkit returns the client of the API below the Admin SDK.

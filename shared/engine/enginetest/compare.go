@@ -52,7 +52,8 @@ func (f *Function) OnCommit(disturb func(n int, commit *firestorepb.CommitReques
 	}))
 }
 
-// WantAborted fails the test if a report is not that of a run that a safety limit stopped, or if its failures lack some of the parts.
+// WantAborted fails the test if a report is not that of a run that a safety limit stopped, or if its failures lack some of the
+// parts.
 func WantAborted(t testing.TB, got *report.Report, parts ...string) {
 	t.Helper()
 	Want(t, "status", report.Aborted, got.Status)

@@ -25,8 +25,8 @@ var update = flag.Bool("update", false, "write what runs report and request to t
 
 var moment = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 
-// Golden compares what runs report and request with the file testdata/NAME.golden. A test makes its runs by it, and with -update it
-// writes the file. So a change of what runs cost is one diff of files to read.
+// Golden compares what runs report and request with the file testdata/NAME.golden. A test makes its runs by it, and with
+// -update it writes the file. So a change of what runs cost is one diff of files to read.
 type Golden struct{ text bytes.Buffer }
 
 // NewGolden returns the golden file of a test, which it compares when the test has ended.
@@ -56,8 +56,8 @@ func NewGolden(t testing.TB, name string) *Golden {
 	return g
 }
 
-// Run is [Function.RunQuery], of which the file has the report and how many requests of each method the run sent to Firestore, under
-// a title. It leaves out the figures of usage in varying, which depend on chance.
+// Run is [Function.RunQuery], of which the file has the report and how many requests of each method the run sent to Firestore,
+// under a title. It leaves out the figures of usage in varying, which depend on chance.
 func (g *Golden) Run(t testing.TB, title string, f *Function, query, body string, varying ...string) *report.Report {
 	t.Helper()
 	before := len(f.Request.Methods())

@@ -122,8 +122,8 @@ func requiredIndex(q *firestorepb.StructuredQuery, where ...filter) *need {
 
 type filter = *firestorepb.StructuredQuery_Filter
 
-// alternatives returns the filters of each alternative of a condition, which is its disjunctive normal form: Firestore needs an index
-// for each.
+// alternatives returns the filters of each alternative of a condition, which is its disjunctive normal form: Firestore needs an
+// index for each.
 func alternatives(where filter) [][]filter {
 	composite := where.GetCompositeFilter()
 	switch {

@@ -50,8 +50,8 @@ func (r *Recorder) record(_ context.Context, method string, req any) error {
 	return nil
 }
 
-// problems says which queries Google's service would refuse: one that is beyond Firestore's limits, and one that needs an index which
-// neither the functions' lists nor more have.
+// problems says which queries Google's service would refuse: one that is beyond Firestore's limits, and one that needs an index
+// which neither the functions' lists nor more have.
 func (r *Recorder) problems(t testing.TB, more []index) (all []string) {
 	t.Helper()
 	r.mu.Lock()

@@ -8,7 +8,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 )
 
-// SetTodo writes what a run of the function's job is said to have left to do, as it is stored: steps and items, well-formed or not.
+// SetTodo writes what a run of the function's job is said to have left to do, as it is stored: steps and items, well-formed or
+// not.
 func (f *Function) SetTodo(t testing.TB, name string, stored ...map[string]any) {
 	t.Helper()
 	left := map[string][]map[string]any{}

@@ -29,8 +29,8 @@ func (f *Function) Restorer(t testing.TB, clock func() time.Time) restore.Projec
 	return p
 }
 
-// OpenRestorer returns what undoes runs, with the permissions of an operator who may use these backends, when clock says that it is;
-// nil: now.
+// OpenRestorer returns what undoes runs, with the permissions of an operator who may use these backends, when clock says that
+// it is; nil: now.
 func OpenRestorer(t testing.TB, hooks backends.Hooks, getenv func(string) string, clock func() time.Time,
 	uses ...config.Backend) restore.Project {
 	t.Helper()
@@ -55,8 +55,8 @@ func OpenRestorer(t testing.TB, hooks backends.Hooks, getenv func(string) string
 	return p
 }
 
-// AtTime returns dial options by which Firestore reads when clock says that it is. By that, and not by its own clock, an undo judges
-// whether a lease has ended.
+// AtTime returns dial options by which Firestore reads when clock says that it is. By that, and not by its own clock, an undo
+// judges whether a lease has ended.
 func AtTime(clock func() time.Time) []grpc.DialOption {
 	return wire.After(func(_ string, answer any, err error) error {
 		switch a := answer.(type) {

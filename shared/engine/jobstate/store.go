@@ -118,8 +118,8 @@ func Heed(ctx context.Context, db documents.Reader, cfg config.Config, job strin
 // ErrNotUnderWay says that a run to be stopped is not under way any more.
 var ErrNotUnderWay = errors.New("the run is not under way any more")
 
-// Stop tells a run to stop, which it does within some seconds: it begins nothing more, and saves its report. No clock decides whether
-// that is told. The error is [ErrNotUnderWay] where the run has ended.
+// Stop tells a run to stop, which it does within some seconds: it begins nothing more, and saves its report. No clock decides
+// whether that is told. The error is [ErrNotUnderWay] where the run has ended.
 func Stop(ctx context.Context, w documents.Writer, cfg config.Config, job, runID string) error {
 	store := Store{Writer: w, Config: cfg, Job: job}
 	_, err := store.Change(ctx, nil, func(s State, _ time.Time) (State, map[string]any, error) {
@@ -132,7 +132,8 @@ func Stop(ctx context.Context, w documents.Writer, cfg config.Config, job, runID
 	return err
 }
 
-// TooLong returns a [*ForeignError] if somebody holds the lease for longer than anybody may, clocks that differ included, else nil.
+// TooLong returns a [*ForeignError] if somebody holds the lease for longer than anybody may, clocks that differ included, else
+// nil.
 func (s State) TooLong(cfg config.Config, job string, now time.Time) error {
 	if s.Holder == "" || !s.Until.After(now.Add(Longest+Margin)) {
 		return nil

@@ -78,8 +78,8 @@ func (d Done) Records(ctx context.Context, db documents.Reader) ([]undo.Record, 
 	return without(records, stayed), nil
 }
 
-// without empties the records of an entry that are in some places, from 1, and the items to which no others belong. So each stays in
-// its place.
+// without empties the records of an entry that are in some places, from 1, and the items to which no others belong. So each
+// stays in its place.
 func without(records []undo.Record, stayed map[int]bool) []undo.Record {
 	has, left := map[int]bool{}, map[int]bool{} // by the place of an item, whether records belong to it, and any that did not stay
 	for i, r := range records {

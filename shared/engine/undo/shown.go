@@ -52,8 +52,8 @@ func Shown(v *firestorepb.Value) *string {
 	return &text
 }
 
-// Is reports whether a field's value is what a text says, or a list that has it: a text as it is, a reference by its path or id, and
-// anything else as [Shown] has it.
+// Is reports whether a field's value is what a text says, or a list that has it: a text as it is, a reference by its path or
+// id, and anything else as [Shown] has it.
 func Is(v *firestorepb.Value, text string) bool {
 	switch v := v.GetValueType().(type) {
 	case nil:

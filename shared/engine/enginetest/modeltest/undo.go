@@ -61,8 +61,8 @@ func (r *round) undoAll() {
 	r.is("taken back", want)
 }
 
-// undo undoes a run and returns what was done to each target. Several commits may have deleted the same object: the outcome of the
-// first counts, because that one deleted it.
+// undo undoes a run and returns what was done to each target. Several commits may have deleted the same object: the outcome of
+// the first counts, because that one deleted it.
 func (r *round) undo(runID string, o restore.Options) map[string]restore.Outcome {
 	r.t.Helper()
 	done := map[string]restore.Outcome{}

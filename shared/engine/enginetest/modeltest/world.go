@@ -115,7 +115,8 @@ func (w World) Renamed(name func(path string, data map[string]any) string) World
 	return renamed
 }
 
-// Add adds a document whose id is derived, under a name as [World.Renamed] gives it. A second one with the same name is a difference.
+// Add adds a document whose id is derived, under a name as [World.Renamed] gives it. A second one with the same name is a
+// difference.
 func (w World) Add(name string, data map[string]any) {
 	for n := 1; ; n++ {
 		unique := fmt.Sprintf("%s (%d)", name, n)

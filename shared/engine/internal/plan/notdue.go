@@ -164,8 +164,8 @@ const (
 	maxLookedAt = 500 // for those that lack the field, which no index knows
 )
 
-// nameSome names some of those that have no usable age, and returns their ages. What holds something of another type lies at the two
-// ends of the index, before all usable values and behind them.
+// nameSome names some of those that have no usable age, and returns their ages. What holds something of another type lies at
+// the two ends of the index, before all usable values and behind them.
 func (p *Planner) nameSome(ctx context.Context, w without, n int) (ages []any) {
 	most, reason := min(n, tell.MaxNamed), "no usable "+w.age
 	look := func(q documents.Query, limit int, lacking bool) {

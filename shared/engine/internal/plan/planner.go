@@ -53,8 +53,8 @@ type proposed struct {
 	ref  documents.Ref
 }
 
-// Make makes the plan of a job in a state. If the checkpoint is of no use, it begins at the beginning. The plan may hold something
-// although there is an error.
+// Make makes the plan of a job in a state. If the checkpoint is of no use, it begins at the beginning. The plan may hold
+// something although there is an error.
 func Make(ctx context.Context, d *decide.Decider, s jobstate.State, o Options) (*Planner, error) {
 	o.Bytes = cmp.Or(o.Bytes, mostBytes())
 	o.Versions = o.Versions || d.Approved != nil // which say whether an action is the one that was approved
@@ -91,8 +91,8 @@ func newPlanner(d *decide.Decider, s jobstate.State, o Options, from string) *Pl
 	return p
 }
 
-// plan plans first what interrupted runs have left to do, which is a pass by itself, then the job. A panic is the run's failure, not
-// the process's.
+// plan plans first what interrupted runs have left to do, which is a pass by itself, then the job. A panic is the run's
+// failure, not the process's.
 func (p *Planner) plan(ctx context.Context) (err error) {
 	defer guard.Recover(&err)
 	if err := p.planTodos(ctx); err != nil {

@@ -57,8 +57,8 @@ func (p *Planner) Section(ctx context.Context, of cleanup.Section, plan func() e
 	return nil
 }
 
-// drop takes the actions of the section that is being planned out of the plan. Out of time in it, the next run begins behind it, and
-// comes back to it in its turn; behind one without a name, it begins where this one did.
+// drop takes the actions of the section that is being planned out of the plan. Out of time in it, the next run begins behind
+// it, and comes back to it in its turn; behind one without a name, it begins where this one did.
 func (p *Planner) drop() {
 	s := p.section
 	p.size -= s.actions.Due

@@ -13,8 +13,8 @@ import (
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
-// planTodos proposes what interrupted runs have left to do. A worker looks for its own task's alone, for others of its kind may be
-// running.
+// planTodos proposes what interrupted runs have left to do. A worker looks for its own task's alone, for others of its kind may
+// be running.
 func (p *Planner) planTodos(ctx context.Context) error {
 	j := p.decider.Job
 	leaves := slices.ContainsFunc(j.Rules, func(rule cleanup.AnyRule) bool { return !rule.DeletesAlone() })
@@ -35,8 +35,8 @@ func (p *Planner) planTodos(ctx context.Context) error {
 }
 
 // planTodo proposes what an earlier run left to do. Each object, account and item in it counts as an
-// action. Items that it continues are not proposed again. What is more than a run may do ends the plan: the next runs do the rest, for
-// nobody could make it less.
+// action. Items that it continues are not proposed again. What is more than a run may do ends the plan: the next runs do the
+// rest, for nobody could make it less.
 func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	then, next, err := p.decider.ReadTodo(d)
 	i := &decide.Item{Ref: d.Ref(), Planned: report.Planned{
@@ -78,8 +78,8 @@ func (p *Planner) leaveTodos(ctx context.Context) error {
 	return cleanup.ErrOutOfTime
 }
 
-// countTodo returns as how many actions more than one a todo counts, without what the job keeps. It looks into folders, no further than
-// a safety limit allows.
+// countTodo returns as how many actions more than one a todo counts, without what the job keeps. It looks into folders, no
+// further than a safety limit allows.
 func (p *Planner) countTodo(ctx context.Context, then, next []*decide.Item) (also int, err error) {
 	n := len(next)
 	for _, i := range then {

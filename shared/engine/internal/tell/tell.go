@@ -130,8 +130,8 @@ func (i *invalid) what(in string) string {
 	return text
 }
 
-// TellWarnings logs what is kept because it cannot be judged, a line for each collection and reason, and what is doubtful about the
-// run as a whole. What the last run warned of too, as before says, is one line.
+// TellWarnings logs what is kept because it cannot be judged, a line for each collection and reason, and what is doubtful about
+// the run as a whole. What the last run warned of too, as before says, is one line.
 func (t *Teller) TellWarnings(ctx context.Context, before []string) {
 	var same []string
 	say := func(message string, fields ...any) {
@@ -156,8 +156,8 @@ func (t *Teller) TellWarnings(ctx context.Context, before []string) {
 	}
 }
 
-// KeepNamed says that one thing is kept for a reason that is in order, and names it in the log. It is for workers, whose one item it
-// is, for what is on the list of what the job keeps, and for what is kept although its document is deleted.
+// KeepNamed says that one thing is kept for a reason that is in order, and names it in the log. It is for workers, whose one
+// item it is, for what is on the list of what the job keeps, and for what is kept although its document is deleted.
 func (t *Teller) KeepNamed(ctx context.Context, target, reason string) {
 	t.Keep(reason, 1)
 	t.Logger.InfoContext(ctx, Kept(target, reason), slog.String("target", target), slog.String("reason", reason))

@@ -119,8 +119,8 @@ func (i *item) decide(changes []undo.Change, now map[string]documents.Original) 
 }
 
 // commit reads documents of an item as they are now, takes back what can be taken back, and tells of it. again says that another
-// attempt may do better, because somebody else wrote to them meanwhile or Firestore could not. sent is what commits were to do whose
-// answers were lost, by path.
+// attempt may do better, because somebody else wrote to them meanwhile or Firestore could not. sent is what commits were to do
+// whose answers were lost, by path.
 func (u *undoing) commit(ctx context.Context, it *item, changes []undo.Change, sent map[string]Outcome) (again bool, err error) {
 	now, err := u.current(ctx, changes)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 )
 
 // What comes back would be due again, perhaps by another job. So an undo holds every job that could delete or change it again,
-// before the first thing is back, and those that nobody knows yet: a rule may get another name. An undo of a part lets the jobs go
-// on, but has all jobs keep what comes back.
+// before the first thing is back, and those that nobody knows yet: a rule may get another name. An undo of a part lets the jobs
+// go on, but has all jobs keep what comes back.
 
 // ErrMany says that a part of a run is more than jobs keep.
 var ErrMany = errors.New("it is too much to keep by name: take back all of the run, which holds the jobs")
@@ -67,8 +67,8 @@ func (u *undoing) everywhere(ctx context.Context, f func(ctx context.Context, in
 	return u.Elsewhere(of)
 }
 
-// jobsIn returns the jobs that have a record in the database, because they ran, and that can delete or change again what comes back,
-// or that nobody here knows: of another checkout, say. The record of [jobstate.NewJobs] holds those that never ran.
+// jobsIn returns the jobs that have a record in the database, because they ran, and that can delete or change again what comes
+// back, or that nobody here knows: of another checkout, say. The record of [jobstate.NewJobs] holds those that never ran.
 func (u *undoing) jobsIn(ctx context.Context, in Project) ([]string, error) {
 	records, err := in.all(ctx, documents.Query{Collection: collections.Jobs, Select: documents.NameOnly})
 	if err != nil {
@@ -85,8 +85,8 @@ func (u *undoing) jobsIn(ctx context.Context, in Project) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// mayRun returns the jobs that an undo lets run in a database: those that have their own record, and those that can delete or change
-// nothing of what comes back.
+// mayRun returns the jobs that an undo lets run in a database: those that have their own record, and those that can delete or
+// change nothing of what comes back.
 func (u *undoing) mayRun(in Project) (jobs []string) {
 	for job := range u.Jobs {
 		if !u.by[job] || job == u.job || u.ran[place{in.Config.Database, job}] {

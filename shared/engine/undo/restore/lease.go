@@ -94,8 +94,8 @@ func (u *undoing) renew(ctx context.Context) error {
 	return err
 }
 
-// takeAllBack keeps what the run has left to do from being done, and takes back what it did. It returns [ErrUnfinished] if there is
-// something left and only a part of the run is to be taken back.
+// takeAllBack keeps what the run has left to do from being done, and takes back what it did. It returns [ErrUnfinished] if
+// there is something left and only a part of the run is to be taken back.
 func (u *undoing) takeAllBack(ctx context.Context) error {
 	todos, err := u.all(ctx, runlog.PendingOfRun(u.job, u.runID))
 	switch {

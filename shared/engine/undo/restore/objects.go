@@ -36,8 +36,8 @@ func (u *undoing) objects(ctx context.Context, all []besides) error {
 	return g.Wait()
 }
 
-// object takes back the deletion of a generation of an object, and says what came of it. at is when the log says that it was to be
-// deleted.
+// object takes back the deletion of a generation of an object, and says what came of it. at is when the log says that it was to
+// be deleted.
 func (u *undoing) object(ctx context.Context, o undo.Object, at time.Time) (Outcome, error) {
 	if u.Bucket == nil {
 		return Outcome{Step: undo.Conflict, Why: "no bucket was named to restore it in"}, nil
