@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -238,23 +241,36 @@ func leaves(value any, f func(any)) {
 	}
 }
 
+// ofID begins what stands for documents of an id: no path begins so, and no spelling of a name.
+const ofID = "id "
+
 // keysOf returns the documents that a value may mean: by their path where it is a reference or a path, and else by an id, which
-// may be among others or at the end of a URL.
+// may be among others, in quotes, encoded, or at the end of a URL.
 func keysOf(value any) (keys []string) {
-	const id = "id " // no path begins so, and no spelling of a name
 	if ref, ok := documents.RefIn(value); ok {
 		return []string{"at " + ref.Path()}
 	}
 	switch v := value.(type) {
 	case int64:
-		return []string{id + strconv.FormatInt(v, 10)}
+		return []string{ofID + strconv.FormatInt(v, 10)}
 	case float64:
-		return []string{id + strconv.FormatFloat(v, 'f', -1, 64)}
+		return []string{ofID + strconv.FormatFloat(v, 'f', -1, 64)}
 	case string:
-		for _, part := range append(strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune(" \t\r\n,;|", r) }), v) {
+		text := strings.Map(func(r rune) rune {
+			if unicode.Is(unicode.Cf, r) {
+				return -1 // which nobody sees
+			}
+			return r
+		}, v)
+		if decoded, err := url.PathUnescape(text); err == nil {
+			text = decoded
+		}
+		keys = []string{ofID + v}
+		between := func(r rune) bool { return strings.ContainsRune(" \t\r\n,;|:\"'`<>()[]{}", r) }
+		for _, part := range append(strings.FieldsFunc(text, between), text) {
 			part, _, _ = strings.Cut(strings.TrimSpace(part), "?")
 			part, _, _ = strings.Cut(strings.Trim(part, "/"), "#")
-			keys = append(keys, id+part[strings.LastIndexByte(part, '/')+1:])
+			keys = append(keys, ofID+part[strings.LastIndexByte(part, '/')+1:])
 		}
 	}
 	return keys
@@ -266,38 +282,51 @@ func fieldOf(hole string) string {
 	return name
 }
 
-// claimed returns the document to which a path leads, which others of a place may refer to as an item does; nil if the path alone
-// says that it belongs to the item.
+// claimed returns the document to which a path leads, which others of a place may refer to as an item does, by this path or by
+// another one of with; nil if the path alone says that it belongs to the item.
 func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.Item, to documents.Ref) *thing {
-	for _, hole := range criteria.Holes(path) {
-		if _, own := of.Own(hole); own {
-			continue
-		}
-		name := fieldOf(hole)
-		value, _ := of.Field(name)
-		t := &thing{in: in, fields: []string{hole}, keys: []string{"at " + to.Path()}}
-		if strings.HasSuffix(path, "/{"+hole+"}") {
-			t.exact, t.keys = rule.NamesOf(to, false, src.Reference), append(t.keys, keysOf(to.ID)...)
-		} else {
-			leaves(value, func(one any) { t.exact, t.keys = append(t.exact, one), append(t.keys, keysOf(one)...) })
-		}
-		t.refers = func(d documents.Document) bool {
-			other, _ := w.ItemOf(d)
-			if in != w.Place() {
-				other = inner(d, of)
-			}
-			if refs, ok := other.Fill(path); ok {
-				return slices.Contains(refs, to)
-			}
-			means := false // what leads nowhere may mean it all the same
-			leaves(d.Value(name), func(one any) {
-				means = means || slices.ContainsFunc(keysOf(one), func(key string) bool { return slices.Contains(t.keys, key) })
-			})
-			return means
-		}
-		return t
+	own := func(hole string) bool { _, own := of.Own(hole); return own }
+	holes := slices.DeleteFunc(criteria.Holes(path), own)
+	if len(holes) == 0 {
+		return nil
 	}
-	return nil
+	t := &thing{in: in, fields: holes[:1], keys: []string{"at " + to.Path()}}
+	paths := map[string]string{path: fieldOf(holes[0])} // with the field that leads there
+	if strings.HasSuffix(path, "/{"+holes[0]+"}") {
+		t.exact, t.keys = rule.NamesOf(to, false, src.Reference), append(t.keys, ofID+to.ID)
+		collection := strings.TrimSuffix(path, "{"+holes[0]+"}")
+		for _, a := range w.Along() {
+			id, same := strings.CutPrefix(a.Document, collection)
+			others := slices.DeleteFunc(criteria.Holes(id), own)
+			if a.Of == in && same && !strings.Contains(id, "/") && len(others) > 0 && paths[a.Document] == "" {
+				t.fields, paths[a.Document] = append(t.fields, others[0]), fieldOf(others[0])
+			}
+		}
+	} else {
+		value, _ := of.Field(fieldOf(holes[0]))
+		leaves(value, func(one any) { t.exact, t.keys = append(t.exact, one), append(t.keys, keysOf(one)...) })
+	}
+	t.refers = func(d documents.Document) bool {
+		other, _ := w.ItemOf(d)
+		if in != w.Place() {
+			other = inner(d, of)
+		}
+		means := false // what leads elsewhere may mean it all the same
+		for path, name := range paths {
+			refs, leads := other.Fill(path)
+			if leads && slices.Contains(refs, to) {
+				return true
+			}
+			leaves(d.Value(name), func(one any) {
+				plain := ofID + fmt.Sprint(one) // which leads where it leads
+				means = means || slices.ContainsFunc(keysOf(one), func(key string) bool {
+					return slices.Contains(t.keys, key) && !(leads && key == plain)
+				})
+			})
+		}
+		return means
+	}
+	return t
 }
 
 // keptUsed is the reason to keep what is deleted with an item because another document of a place refers to it.

@@ -97,6 +97,13 @@ var strangers = map[string]stranger{
 		data: map[string]any{"due": fields{"by": "ken"}, "young": fields{"by": array{fields{"of": reference("users/ken"), "role": "x"}}}, "users/ken": fields{}}, said: staysUsed},
 	"an owner that another has in a URL": {with: array{fields{"document": "users/{by}"}},
 		data: map[string]any{"due": fields{"by": "ken"}, "young": fields{"by": "https://example.com/users/ken?tab=1"}, "users/ken": fields{}}, said: staysUsed},
+	"an owner that another has in another of the fields": {with: array{fields{"document": "users/{by}"}, fields{"document": "users/{for}"}},
+		data:    map[string]any{"due": fields{"by": "ken", "for": "hana"}, "young": fields{"by": "lea", "for": "ken"}, "users/ken": fields{}, "users/hana": fields{}, "users/lea": fields{}},
+		deleted: []string{"users/hana"}, said: staysUsed},
+	"an owner in JSON, in quotes, encoded, and with what nobody sees": {
+		with: array{fields{"document": "users/{by[]}"}},
+		data: map[string]any{"due": fields{"by": array{"ken", "hana", "lea b", "tim", "joe"}}, "young": fields{"by": array{`["ken"]`, `'hana'`, "users%2Flea%20b", "tim\u200b", "user:joe"}},
+			"users/ken": fields{}, "users/hana": fields{}, "users/lea b": fields{}, "users/tim": fields{}, "users/joe": fields{}}, said: staysUsed},
 	"an owner with a blank elsewhere": {with: array{fields{"document": "users/{by}"}},
 		data: map[string]any{"due": fields{"by": "ken"}, "young": fields{"by": "ken "}, "users/ken": fields{}}, said: staysUsed},
 	"owners of a list that another has as keys": {with: array{fields{"document": "users/{by[]}"}},
