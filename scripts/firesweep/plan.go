@@ -17,6 +17,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
+	"github.com/firesweep/firesweep/shared/rule"
 )
 
 // planned is the result of planning a job. docs/command.md documents it as JSON.
@@ -262,5 +263,11 @@ func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Re
 	for _, item := range planned.Plan {
 		targets = append(targets, strings.TrimPrefix(item.Target, report.AccountPrefix))
 	}
-	return doubts.Of(ctx, p.DB.Reader, *job.Rule, targets, planned.Warnings...)
+	var beside []rule.Rule
+	for _, own := range a.Own {
+		if own.Rule != nil {
+			beside = append(beside, *own.Rule)
+		}
+	}
+	return doubts.Of(ctx, p.DB.Reader, *job.Rule, beside, targets, planned.Warnings...)
 }

@@ -242,4 +242,13 @@ func TestDoubtsOfAPlan(t *testing.T) {
 	o.Set(t, "drafts/c/revisions/r", map[string]any{"x": 1})
 	wantParts(t, o.well(t, "plan"), "warning: with: revisions below 1 of 1 documents would stay: add")
 	want(t, "of one of the nine jobs", 0, len(says("plan", "cleanupReports")))
+
+	for _, id := range []string{"d", "e"} {
+		o.Set(t, "drafts/"+id, map[string]any{"editedAt": now.AddDate(-1, 0, 0), "cover": "covers/" + id + ".png"})
+	}
+	const files = "cover of documents of drafts refers to files below covers/"
+	want(t, "of files that nobody deletes", true, strings.Contains(strings.Join(says("plan"), "\n"), files))
+	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, `"rules": [`, `"rules": [{ "name": "cleanupCovers",
+		"schedule": "0 4 * * *", "objects": "covers/**", "age": { "days": 7 }, "gone": [{ "collection": "drafts", "field": "cover" }] }, `, 1)})
+	want(t, "of files that another rule deletes", false, strings.Contains(strings.Join(says("plan", "cleanupDrafts"), "\n"), files))
 }

@@ -44,10 +44,12 @@ func TestDoubts(t *testing.T) {
 		"fields of what goes along": {fields{"age": "any", "with": array{fields{"subcollection": "comments", "with": array{fields{"document": "users/{of}"}}}}}, 5, nil, []string{
 			"with[0].with[0]: no document of drafts/{id}/comments has of, so nothing is deleted along by it: is that its name?"}},
 		"names": {fields{"age": fields{"field": "att", "days": 30}, "where": array{fields{"field": "stat", "==": "open"}}, "with": all}, 30, nil,
-			[]string{"no document of drafts has stat: is that its name?", "no document of drafts has att: is that its name?"}},
+			[]string{"no document of drafts has stat: is it state?", "no document of drafts has att: is it at?"}},
+		"a condition that keeps nothing": {fields{"age": "any", "unless": array{fields{"field": "stat", "==": "open"}, fields{"field": "state", "==": "open"}}, "with": all}, 30, nil,
+			[]string{"unless[0]: no document of drafts has stat, so it keeps nothing: is it state?"}},
 		"a hole": {fields{"age": "any", "gone": array{fields{"document": "users/{userId}"}}, "with": all}, 30, nil,
 			[]string{"no document of drafts has userId: is that its name?"}},
-		"another collection": {fields{"collection": "draft", "age": "any"}, 30, nil, []string{"the collection draft has no document: is that its name?"}},
+		"another collection": {fields{"collection": "draft", "age": "any"}, 30, nil, []string{"the collection draft has no document: is it drafts?"}},
 		"a value": {fields{"age": "any", "where": array{fields{"field": "state", "==": "Open"}}, "with": all}, 30, nil,
 			[]string{"where[0]: there is no document of drafts whose state is Open; the documents looked at have closed and open"}},
 		"values that are to be kept": {fields{"age": "any", "where": array{fields{"field": "state", "not-in": array{"Open", "closed"}}},
@@ -88,7 +90,7 @@ func TestDoubts(t *testing.T) {
 			f.SetMany(t, tt.users, func(i int) (string, fields) { return fmt.Sprintf("users/u%02d", i), fields{"x": true} })
 			f.Set(t, "drafts/d00/comments/c", fields{"x": true})
 			f.Set(t, "teams/t99", fields{"x": true})
-			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, nil))
+			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, nil, nil))
 		})
 	}
 }
@@ -115,12 +117,12 @@ func TestDoubtsOfReferences(t *testing.T) {
 	f.Set(t, "plans/p", fields{"people": array{fields{"who": f.Firestore(t).Doc("patients/anna-2020")}}, "x": 1})
 	f.Set(t, "teams/t", fields{"lead": "/patients/anna-2020"})
 	f.Set(t, "others/o", fields{"lead": "doctors/anna-2020", "ref": f.Firestore(t).Doc("doctors/anna-2020")})
-	refer := "documents of %[1]s refer to documents of patients by %[2]s, and would refer to nothing: to keep these, " +
-		`add {"collection": %[1]q, "field": %[2]q} to "unless"`
+	refer := "documents of %[1]s refer to documents of patients by %[2]s, and would refer to nothing: to keep such patients, " +
+		`add {"collection": %[1]q, "field": %[2]q} to "unless"; to delete the %[1]s with them, add it to "with"`
 	enginetest.Want(t, "doubts", []string{"gone[0]: email holds an address of e-mail or a name in 1 of 1, and an account is found by its uid: name the field that holds that",
-		"documents of plans refer to documents of patients by people[].who, and would refer to nothing: no relation finds ids in maps of a list",
+		"documents of plans refer to documents of patients by people[].who, and would refer to nothing: no relation finds ids in maps of a list: have another list hold their ids",
 		fmt.Sprintf(refer, "teams", "lead"), fmt.Sprintf(refer, "visits", "of")},
-		doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, nil))
+		doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, nil, nil))
 }
 
 // TestDoubtsOfMany: of a collection that is larger than what is looked at, a query tells what nobody has. A field or a value that a
@@ -146,7 +148,7 @@ func TestDoubtsOfMany(t *testing.T) {
 				}
 				return fmt.Sprintf("drafts/d%03d", i), d
 			})
-			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), *entry(t, tt.rule).Rule, nil))
+			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), *entry(t, tt.rule).Rule, nil, nil))
 		})
 	}
 }

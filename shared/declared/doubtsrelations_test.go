@@ -20,12 +20,12 @@ func twelve(all map[string]fields, before string, of func(i int) fields) {
 // write instead; nothing is said of those that are right.
 func TestDoubtsOfRelations(t *testing.T) {
 	t.Parallel()
-	users := fields{"collection": "users", "age": "any"}
+	users := fields{"collection": "users", "age": "any", "maxDuePercent": 100}
 	unless := func(relation fields) fields { return with(users, fields{"unless": array{relation}}) }
 	owner := fields{"collection": "projects", "field": "owner"}
 	keep := func(collection, field string) string {
-		return fmt.Sprintf("documents of %s refer to documents of users by %s, and would refer to nothing: to keep these, add "+
-			`{"collection": %[1]q, "field": %[2]q} to "unless"`, collection, field)
+		return fmt.Sprintf("documents of %s refer to documents of users by %s, and would refer to nothing: to keep such users, add "+
+			`{"collection": %[1]q, "field": %[2]q} to "unless"; to delete the %[1]s with them, add it to "with"`, collection, field)
 	}
 	text := func(format string) func(i int) fields {
 		return func(i int) fields { return fields{"owner": fmt.Sprintf(format, i), "author": fmt.Sprintf(format, i)} }
@@ -73,7 +73,7 @@ func TestDoubtsOfRelations(t *testing.T) {
 			func(all map[string]fields) {
 				twelve(all, "profiles/p", func(i int) fields { return fields{"author": fields{"uid": fmt.Sprintf("u%02d", i), "age": 1}} })
 			}, nil, []string{"unless[0]: author holds a map in 12 of 12, which refers to nothing: write author.uid"}},
-		"a path of with": {fields{"collection": "profiles", "age": "any", "with": array{fields{"document": "users/{author}"}}},
+		"a path of with": {fields{"collection": "profiles", "age": "any", "maxDuePercent": 100, "with": array{fields{"document": "users/{author}"}}},
 			func(all map[string]fields) { twelve(all, "profiles/p", text("user%d")) }, nil, []string{
 				"with[0]: none of the 12 documents users/{author} looked at exists, so nothing is deleted along: is author the right field?"}},
 		"a path of unless": {fields{"collection": "profiles", "age": "any", "unless": array{fields{"document": "users/{author}"}}},
@@ -139,7 +139,7 @@ func TestDoubtsOfRelations(t *testing.T) {
 		"short ids in a field of the name": {users, func(all map[string]fields) {
 			all["tasks/t"] = fields{"userId": "u01", "state": "u01"}
 		}, nil, []string{keep("tasks", "userId")}},
-		"documents that are deleted along": {fields{"collection": "orders", "age": "any", "with": array{fields{"document": "addresses/{addressId}"},
+		"documents that are deleted along": {fields{"collection": "orders", "age": "any", "maxDuePercent": 100, "with": array{fields{"document": "addresses/{addressId}"},
 			fields{"collection": "notes", "field": "order"}, fields{"subcollection": "lines"}}}, func(all map[string]fields) {
 			for i := range 4 {
 				order := fmt.Sprintf("order%04d", i)
@@ -150,13 +150,13 @@ func TestDoubtsOfRelations(t *testing.T) {
 			}
 			all["customers/c"] = fields{"defaultAddress": "addr000001", "pinned": array{"note0001"}, "line": "/orders/order0001/lines/line01", "word": "line01"}
 		}, nil, []string{
-			`with[0]: documents of customers refer to documents of addresses by defaultAddress, and would refer to nothing: to keep these, ` +
-				`add {"collection": "customers", "field": "defaultAddress"} to its "unless"`,
-			`with[1]: documents of customers refer to documents of notes by pinned[], and would refer to nothing: to keep these, ` +
-				`add {"collection": "customers", "field": "pinned[]"} to its "unless"`,
-			`with[2]: documents of customers refer to documents of orders/{id}/lines by line, and would refer to nothing: to keep these, ` +
-				`add {"collection": "customers", "field": "line"} to its "unless"`}},
-		"files that are deleted along": {fields{"collection": "posts", "age": "any", "with": array{fields{"objects": "pics/**", "field": "pic"},
+			`with[0]: documents of customers refer to documents of addresses by defaultAddress, and would refer to nothing: to keep such addresses, ` +
+				`add {"collection": "customers", "field": "defaultAddress"} to its "unless"; to delete the customers with them, add it to its "with"`,
+			`with[1]: documents of customers refer to documents of notes by pinned[], and would refer to nothing: to keep such notes, ` +
+				`add {"collection": "customers", "field": "pinned[]"} to its "unless"; to take them out of the customers, add it to its "with", beside "remove": true`,
+			`with[2]: documents of customers refer to documents of orders/{id}/lines by line, and would refer to nothing: to keep such lines, ` +
+				`add {"collection": "customers", "field": "line"} to its "unless"; to delete the customers with them, add it to its "with"`}},
+		"files that are deleted along": {fields{"collection": "posts", "age": "any", "maxDuePercent": 100, "with": array{fields{"objects": "pics/**", "field": "pic"},
 			fields{"objects": "faces/**", "field": "faces[].url"}}}, func(all map[string]fields) {
 			const url = "https://firebasestorage.googleapis.com/v0/b/b/o/"
 			all["posts/post000001"] = fields{"pic": url + "pics%2Fa.jpg?alt=media&token=1", "faces": array{fields{"url": "faces/f.png"}}}
@@ -197,7 +197,7 @@ func TestDoubtsOfRelations(t *testing.T) {
 				f.Set(t, path, data)
 			}
 			var meter usage.Meter
-			got := doubts.Of(usage.NewContext(t.Context(), &meter), reader(t, f), *entry(t, tt.rule).Rule, append([]string{"something"}, tt.due...))
+			got := doubts.Of(usage.NewContext(t.Context(), &meter), reader(t, f), *entry(t, tt.rule).Rule, nil, append([]string{"something"}, tt.due...))
 			enginetest.Want(t, "doubts", tt.want, got)
 			if reads := meter.Usage().FirestoreReads; reads > 300 {
 				t.Errorf("%d reads", reads)

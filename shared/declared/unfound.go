@@ -1,8 +1,10 @@
 package declared
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -11,11 +13,13 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// unfound tells what of a rule's with leads to nothing, once something is due. The first run that tells it does nothing: what
-// belongs to the items would be left behind. A person who finds the names right runs the job again. None does anything where an
-// unless of with looks in vain. Where nothing is due, it only repeats what the last run told.
+// unfound tells what of a rule's with leads to nothing, and what of its unless keeps nothing, once something is due. The first
+// run that tells it does nothing: what belongs to the items would be left behind, or what is to be kept deleted. A person who
+// finds the names right runs the job again. None does anything where an unless of with looks in vain. Where nothing is due, it
+// only repeats what the last run told.
 func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) error {
 	files := func(ctx context.Context, prefix string) (bool, error) {
 		for page, err := range p.Objects.Pages(ctx, prefix, objects.Names{}) {
@@ -23,7 +27,7 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) err
 		}
 		return false, nil
 	}
-	all, err := Unfound(ctx, p.Documents, files, r, r.Along())
+	all, err := Unfound(ctx, p.Documents, files, r, append(r.Along(), r.Own()...))
 	if err != nil {
 		return err
 	}
@@ -86,7 +90,8 @@ func asksAlong(r rule.Rule) []rule.Along {
 type Files func(ctx context.Context, prefix string) (bool, error)
 
 // Unfound names each relation of all that leads to nothing, whatever the item: its collection has no document, its folder no
-// file, or no document has the field by which it leads there. Without files, nobody looks into folders.
+// file, or no document has the field by which it leads there; and each condition on a field that no document has. Without files,
+// nobody looks into folders.
 func Unfound(ctx context.Context, r documents.Reader, files Files, of rule.Rule, all []rule.Along) (said []string, err error) {
 	l := lost{Rule: of, Reader: r, files: files}
 	missed := "-"
@@ -101,11 +106,14 @@ func Unfound(ctx context.Context, r documents.Reader, files Files, of rule.Rule,
 		if what == "" {
 			continue
 		}
-		so := "so nothing is deleted along by it"
-		if !isWith(w) {
-			so = "so a run does nothing"
+		so := "so a run does nothing"
+		switch {
+		case isWith(w):
+			so = "so nothing is deleted along by it"
+		case isOwn(w):
+			so = "so it keeps nothing"
 		}
-		said, missed = append(said, fmt.Sprintf("%s: %s, %s: is that its name?%s", w.Key, what, so, right)), w.Key
+		said, missed = append(said, fmt.Sprintf("%s: %s, %s: %s", w.Key, what, so, right)), w.Key
 	}
 	return said, nil
 }
@@ -115,27 +123,37 @@ func isWith(w rule.Along) bool {
 	return strings.HasPrefix(w.Key[strings.LastIndexByte(w.Key, '.')+1:], withRole)
 }
 
+// isOwn reports whether an entry of unless is a condition on the item itself.
+func isOwn(w rule.Along) bool { return len(w.Condition().Operators()) > 0 }
+
 type lost struct {
 	rule.Rule
 	documents.Reader
 	files Files
 }
 
-// lacks says why a relation leads to nothing; "" if it may lead to something. right is what to do if the names are right.
+// lacks says why a relation leads to nothing; "" if it may lead to something. right asks for the right name.
 func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err error) {
 	to, fields := w.Place(w.Of), l.FieldHoles(w.Document+w.Account)
 	if to == "" { // a field of the item refers to files
 		fields = append(fields, w.Field)
 	}
+	if isOwn(w) { // a value of any type is one; of many collections, no index tells
+		field, err := lacking(ctx, l.Reader, w.Of, nil, w.Field)
+		if field != w.Field || w.Of.IsGroup() || strings.Contains(field, "{") {
+			field = ""
+		}
+		return l.noField(ctx, w.Of, field, err)
+	}
 	if w.Of != "" && isWith(w) { // an account has no fields, and an item without those of gone and unless is kept
 		if field, err := lacking(ctx, l.Reader, w.Of, nil, fields...); field != "" || err != nil {
-			return fmt.Sprintf("no document of %s has %s", w.Of, field), "", err
+			return l.noField(ctx, w.Of, field, err)
 		}
 	}
 	if folder, _, _ := strings.Cut(w.Objects, "{"); w.Objects != "" && l.files != nil {
 		folder = strings.TrimSuffix(folder, rule.Everything)
 		if some, err := l.files(ctx, folder); !some || err != nil {
-			return "no file is below " + folder, "", err
+			return "no file is below " + folder, unlike, err
 		}
 	}
 	if !to.IsKnown() {
@@ -143,18 +161,56 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 	}
 	field, empty, err := nothing(ctx, l.Reader, to, nil, w.Fields()...)
 	if !empty || err != nil {
-		if field != "" {
-			what = fmt.Sprintf("no document of %s has %s", to, field)
-		}
-		return what, "", err
+		return l.noField(ctx, to, field, err)
 	}
 	if below, err := l.below(ctx, w.Relation); below || err != nil {
 		return "", "", err
 	}
-	if !isWith(w) {
-		right = " If it is, put any document into it"
+	if right, err = Meant(ctx, l.Reader, to, ""); right == unlike && !isWith(w) {
+		right += " If it is, put any document into it"
 	}
-	return fmt.Sprintf("the collection %s has no document", to), right, nil
+	return fmt.Sprintf("the collection %s has no document", to), right, err
+}
+
+// noField says that no document of a place has a field, unless it is "" or that could not be read.
+func (l *lost) noField(ctx context.Context, in rule.Place, field string, err error) (what, right string, _ error) {
+	if field == "" || err != nil {
+		return "", "", err
+	}
+	right, err = Meant(ctx, l.Reader, in, field)
+	return fmt.Sprintf("no document of %s has %s", in, field), right, err
+}
+
+// unlike asks for a name like which there is none.
+const unlike = "is that its name?"
+
+// fewToName is in how many documents of a place the names of its fields are looked for.
+const fewToName = 3
+
+// Meant asks whether a field of a place's documents that none has, or with "" the collection itself, which has no document, is
+// another one that there is.
+func Meant(ctx context.Context, r documents.Reader, in rule.Place, field string) (asks string, err error) {
+	name, there := cmp.Or(field, in.String()), []string{}
+	switch {
+	case field != "":
+		found, err := r.First(ctx, in.Query(), "", fewToName)
+		if err != nil {
+			return "", err
+		}
+		for _, d := range found {
+			there = slices.AppendSeq(there, maps.Keys(d.Data))
+		}
+	case !in.IsGroup():
+		if there, err = r.Collections(ctx, documents.Ref{}); err != nil {
+			return "", err
+		}
+	}
+	slices.Sort(there)
+	there = slices.DeleteFunc(there, func(one string) bool { return one == name })
+	if like := criteria.Alike(name, there); like != "" {
+		return "is it " + like + "?", nil
+	}
+	return unlike, nil
 }
 
 // below reports whether there are documents below a subcollection that has none itself.

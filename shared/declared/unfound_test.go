@@ -15,31 +15,31 @@ import (
 func TestWithThatLeadsToNothing(t *testing.T) {
 	t.Parallel()
 	const empty, hasNot = "the collection %s has no document", "no document of %s has %s"
-	said := func(key, format string, args ...any) string {
-		return key + ": " + fmt.Sprintf(format, args...) + ", so nothing is deleted along by it: is that its name?"
+	said := func(key, meant, format string, args ...any) string {
+		return key + ": " + fmt.Sprintf(format, args...) + ", so nothing is deleted along by it: is " + meant + "?"
 	}
 	below := func(with fields) fields { return fields{"subcollection": "parts", "with": array{with}} }
 	for name, tt := range map[string]struct {
 		with fields
 		told string // empty: nothing is doubtful
 	}{
-		"collection":              {fields{"collection": "commnts", "field": "of"}, said("with[0]", empty, "commnts")},
-		"field":                   {fields{"collection": "comments", "field": "off"}, said("with[0]", hasNot, "comments", "off")},
-		"field that is null":      {fields{"collection": "comments", "field": "null"}, said("with[0]", hasNot, "comments", "null")},
-		"subcollection":           {fields{"subcollection": "part"}, said("with[0]", empty, "drafts/{id}/part")},
-		"document":                {fields{"document": "user/{by}"}, said("with[0]", empty, "user")},
-		"document's field":        {fields{"document": "users/{bye}"}, said("with[0]", hasNot, "drafts", "bye")},
-		"a list of documents":     {fields{"document": "users/{bye[]}"}, said("with[0]", hasNot, "drafts", "bye")},
-		"entry":                   {fields{"collection": "teams", "field": "member[]", "remove": true}, said("with[0]", hasNot, "teams", "member")},
-		"key":                     {fields{"collection": "teams", "field": "owner.{id}", "remove": true}, said("with[0]", hasNot, "teams", "owner")},
-		"folder":                  {fields{"objects": "cover/{id}/**"}, said("with[0]", "no file is below %s", "cover/")},
-		"folder of a field":       {fields{"objects": "cover/**", "field": "cover"}, said("with[0]", "no file is below %s", "cover/")},
-		"field of a folder":       {fields{"objects": "covers/**", "field": "covr"}, said("with[0]", hasNot, "drafts", "covr")},
+		"collection":              {fields{"collection": "commnts", "field": "of"}, said("with[0]", "it comments", empty, "commnts")},
+		"field":                   {fields{"collection": "comments", "field": "off"}, said("with[0]", "it of", hasNot, "comments", "off")},
+		"field that is null":      {fields{"collection": "comments", "field": "null"}, said("with[0]", "that its name", hasNot, "comments", "null")},
+		"subcollection":           {fields{"subcollection": "part"}, said("with[0]", "that its name", empty, "drafts/{id}/part")},
+		"document":                {fields{"document": "user/{by}"}, said("with[0]", "it users", empty, "user")},
+		"document's field":        {fields{"document": "users/{bye}"}, said("with[0]", "it by", hasNot, "drafts", "bye")},
+		"a list of documents":     {fields{"document": "users/{bye[]}"}, said("with[0]", "it by", hasNot, "drafts", "bye")},
+		"entry":                   {fields{"collection": "teams", "field": "member[]", "remove": true}, said("with[0]", "it members", hasNot, "teams", "member")},
+		"key":                     {fields{"collection": "teams", "field": "owner.{id}", "remove": true}, said("with[0]", "it owners", hasNot, "teams", "owner")},
+		"folder":                  {fields{"objects": "cover/{id}/**"}, said("with[0]", "that its name", "no file is below %s", "cover/")},
+		"folder of a field":       {fields{"objects": "cover/**", "field": "cover"}, said("with[0]", "that its name", "no file is below %s", "cover/")},
+		"field of a folder":       {fields{"objects": "covers/**", "field": "covr"}, said("with[0]", "it cover", hasNot, "drafts", "covr")},
 		"list of maps":            {fields{"objects": "covers/**", "field": "photos[].ur"}, ""}, // an index knows of no element
-		"list":                    {fields{"objects": "covers/**", "field": "photo[].url"}, said("with[0]", hasNot, "drafts", "photo")},
-		"nested subcollection":    {below(fields{"subcollection": "not"}), said("with[0].with[0]", empty, "drafts/{id}/parts/{id}/not")},
-		"nested document's field": {below(fields{"document": "users/{bye}"}), said("with[0].with[0]", hasNot, "drafts/{id}/parts", "bye")},
-		"nested field":            {below(fields{"collection": "comments", "field": "off"}), said("with[0].with[0]", hasNot, "comments", "off")},
+		"list":                    {fields{"objects": "covers/**", "field": "photo[].url"}, said("with[0]", "it photos", hasNot, "drafts", "photo")},
+		"nested subcollection":    {below(fields{"subcollection": "not"}), said("with[0].with[0]", "that its name", empty, "drafts/{id}/parts/{id}/not")},
+		"nested document's field": {below(fields{"document": "users/{bye}"}), said("with[0].with[0]", "it by", hasNot, "drafts/{id}/parts", "bye")},
+		"nested field":            {below(fields{"collection": "comments", "field": "off"}), said("with[0].with[0]", "it of", hasNot, "comments", "off")},
 		"all is there":            {below(fields{"document": "users/{by}"}), ""},
 		"of others":               {fields{"collection": "comments", "field": "of"}, ""},
 		"everything":              {fields{"subcollection": "**"}, ""},
@@ -151,4 +151,34 @@ func TestWithOfAccountsThatLeadsToNothing(t *testing.T) {
 	f.Now = f.Now.Add(time.Hour)
 	enginetest.WantAborted(t, f.Run(t, ""), "never found: with[1].with[0]: the collection profiles/{id}/order has no document")
 	enginetest.Want(t, "accounts", []string{"one"}, f.Accounts(t))
+}
+
+// TestConditionThatKeepsNothing: a condition of unless on a field that no document has keeps nothing. Plan and run name it, and the
+// first run that deletes does nothing.
+func TestConditionThatKeepsNothing(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		unless fields
+		told   string // empty: nothing is doubtful
+	}{
+		"misspelt":                 {fields{"field": "pinned", "==": true}, "unless[0]: no document of drafts has pinned, so it keeps nothing: is it isPinned?"},
+		"unlike any":               {fields{"field": "archived.by", "is": "set"}, "unless[0]: no document of drafts has archived.by, so it keeps nothing: is that its name?"},
+		"one has it":               {fields{"field": "isPinned", "==": true}, ""},
+		"one has a list":           {fields{"field": "tags", "array-contains": "keep"}, ""},
+		"the id":                   {fields{"field": "{id}", "==": "x"}, ""},
+		"what is missing keeps it": {fields{"field": "done", "is": "missing"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, drafts(fields{"maxDuePercent": 100, "unless": array{tt.unless}}))
+			f.Set(t, "drafts/young", fields{"updatedAt": now, "isPinned": true, "tags": array{"x"}})
+			f.Set(t, "drafts/due", fields{"updatedAt": old, "done": true})
+			if tt.told != "" {
+				rep := f.Run(t, "")
+				enginetest.WantAborted(t, rep, "never found: "+tt.told+" Nothing is deleted this time")
+				enginetest.Want(t, "warnings", []string{tt.told}, rep.Warnings)
+				f.Now = now.Add(time.Hour)
+			}
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
+		})
+	}
 }

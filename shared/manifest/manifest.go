@@ -16,6 +16,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // Triggers: what calls a function.
@@ -252,7 +253,7 @@ func (p *parsing) enabled(r *reader, at, name string) {
 		}
 	}
 	instead := "they are " + strings.Join(jobs, ", ")
-	if like := alike(name, jobs); like != "" {
+	if like := criteria.Alike(name, jobs); like != "" {
 		instead = fmt.Sprintf("is it %q?", like)
 	}
 	if slices.ContainsFunc(p.all, func(e Entry) bool { return e.Name == name }) {

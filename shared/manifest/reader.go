@@ -399,44 +399,11 @@ func instead(key string, of, around reflect.Type, path string) (says, meant stri
 	if hasOperators(of) {
 		names = append(names, criteria.Operators()...)
 	}
-	if like := alike(key, names); like != "" {
+	if like := criteria.Alike(key, names); like != "" {
 		return fmt.Sprintf(": is it %q?", like), like
 	}
 	if other := elsewhere[key]; other != "" {
 		return ": " + other, ""
 	}
 	return "; the keys are " + strings.Join(names, ", "), ""
-}
-
-// alike returns the one of some names that another looks like, misspelt by at most two letters; "" if there is none.
-func alike(name string, names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	like := slices.MinFunc(names, func(a, b string) int { return edits(name, a) - edits(name, b) })
-	if edits(name, like) > min(2, (len(name)-1)/2) {
-		return ""
-	}
-	return like
-}
-
-// edits returns how many letters must be added, removed or replaced to make one word of another, whatever their case.
-func edits(from, to string) int {
-	from, to = strings.ToLower(from), strings.ToLower(to)
-	row := make([]int, len(to)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range from {
-		without := row[0]
-		row[0] = i + 1
-		for j := range to {
-			replaced := without
-			if from[i] != to[j] {
-				replaced++
-			}
-			without, row[j+1] = row[j+1], min(replaced, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(to)]
 }

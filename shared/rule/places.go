@@ -128,6 +128,16 @@ func (r Rule) Asks() (all []Along) {
 	return all
 }
 
+// Own returns the entries of unless that are conditions on the rule's own documents and that a missing field does not meet.
+func (r Rule) Own() (all []Along) {
+	for _, u := range r.Unless {
+		if u.kind() == nil && !u.Condition().Absence() && r.OfDocuments() {
+			all = append(all, Along{u, r.Place()})
+		}
+	}
+	return all
+}
+
 // Meets reports whether with of the rule may delete what another rule is about.
 func (r Rule) Meets(other Rule) bool {
 	return slices.ContainsFunc(r.Along(), func(w Along) bool {

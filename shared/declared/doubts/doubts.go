@@ -1,7 +1,7 @@
 // Package doubts says what a project's documents tell against a rule, before it deletes anything.
 //
-// fields.go doubts what the rule says of its items, relations.go what it says of others, and referrers.go looks for those of
-// which it says nothing.
+// fields.go doubts what the rule says of its items, and relations.go what it says of others. Of these, it says nothing:
+// referrers.go looks for those that refer to what it deletes, and staying.go for what would stay.
 package doubts
 
 import (
@@ -28,27 +28,37 @@ type looking struct {
 	documents.Reader
 	meter  *usage.Meter
 	end    int64                           // what the meter shows when nothing more may be read
-	sample []documents.Document            // the first of the rule's collection
-	whole  bool                            // the sample is the whole collection
+	place                                  // the rule's collection
 	along  map[string][]documents.Document // by a key of with: some of what is deleted along
-	due    []string                        // what a plan deletes: the uids of accounts
+	due    []string                        // what a plan deletes
+	beside []rule.Rule
 	doubts []string
 	unread bool  // there was more to read than may be
 	failed error // the first error: something could not be looked at
 }
 
+// place is a place with the first of its documents.
+type place struct {
+	at     rule.Place
+	sample []documents.Document
+	whole  bool // these are all
+}
+
 // Of returns what a project's documents tell against a rule, each in a sentence with the key and what would be right: names of
 // collections and of fields that are not there, values that nobody has, also of what it keeps, ages of another form, a mark
-// that is the application's field, conditions and exceptions that keep nearly everything, relations that find nothing, documents
-// elsewhere that refer to what the rule deletes, and collections below a document that would stay, unless a plan that deletes
-// something has said these. planned are the paths, names or uids of that plan, and said its warnings, which are left out. What
-// could not be looked at is said, too.
-func Of(ctx context.Context, r documents.Reader, of rule.Rule, planned []string, said ...string) []string {
-	l := &looking{Rule: of, Reader: r, along: map[string][]documents.Document{}, due: planned, meter: usage.FromContext(ctx)}
+// that is the application's field, conditions and exceptions that keep nearly everything or nothing, relations that find nothing,
+// documents elsewhere that refer to what the rule deletes or have its ids, files to which only that refers, and collections below
+// a document that would stay, unless a plan that deletes something has said these. planned are the paths, names or uids of that
+// plan, and said its warnings, which are left out; beside are the application's rules. What could not be looked at is said, too.
+func Of(ctx context.Context, r documents.Reader, of rule.Rule, beside []rule.Rule, planned []string, said ...string) []string {
+	l := &looking{Rule: of, Reader: r, along: map[string][]documents.Document{}, due: planned, beside: beside,
+		place: place{at: of.Place()}, meter: usage.FromContext(ctx)}
 	ctx = usage.NewContext(ctx, l.meter)
 	l.end = l.meter.Usage().FirestoreReads + mostReads
-	l.tell(declared.Unfound(ctx, r, nil, of, slices.Concat(of.Asks(), of.Along())))
+	l.tell(declared.Unfound(ctx, r, nil, of, slices.Concat(of.Asks(), of.Along(), of.Own())))
 	if of.OfDocuments() && l.look(ctx) {
+		l.below(ctx)
+		l.all()
 		l.fields(ctx)
 		l.values(ctx)
 		l.keeping(ctx)
@@ -122,18 +132,38 @@ func (l *looking) exist(ctx context.Context, refs []documents.Ref) (exist map[do
 
 // look reads the first documents of the rule's collection. It reports whether there are any to look at.
 func (l *looking) look(ctx context.Context) bool {
-	fields := l.Judged()[l.Source()]
-	if l.Warn != nil {
-		fields = append(fields, l.Warn.Field)
-	}
-	if fields = rule.Selected(fields...); len(fields) == 0 {
-		fields = documents.NameOnly
-	}
-	found, ok := l.first(ctx, l.Place().Query(fields...), sampled)
+	found, ok := l.first(ctx, l.at.Query(), sampled)
 	l.whole = ok && len(found) < sampled
 	l.sample = l.Among(found)
 	if l.whole && len(l.sample) == 0 {
-		l.say("the collection %s has no document: is that its name?", l.Source())
+		l.say("the collection %s has no document: %s", l.Source(), l.meant(ctx, l.at, ""))
 	}
 	return len(l.sample) > 0
+}
+
+// meant asks for the right name of a field, or of a collection.
+func (l *looking) meant(ctx context.Context, in rule.Place, field string) string {
+	asks, err := declared.Meant(ctx, l.Reader, in, field)
+	l.failed = cmp.Or(l.failed, err)
+	return asks
+}
+
+// below puts the collections that there are below some documents in the place of "**".
+func (l *looking) below(ctx context.Context) {
+	var with []rule.Relation
+	for _, w := range l.With {
+		if w.Subcollection != rule.Everything {
+			with = append(with, w)
+			continue
+		}
+		for _, d := range l.sample[:min(fewest, len(l.sample))] {
+			for _, name := range l.names(ctx, d.Ref()) {
+				one := rule.Relation{Key: w.Key + ", " + name, Subcollection: name}
+				if !slices.ContainsFunc(slices.Concat(l.With, with), func(of rule.Relation) bool { return of.Subcollection == name }) {
+					with = append(with, one)
+				}
+			}
+		}
+	}
+	l.With = with
 }

@@ -8,22 +8,35 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
-// has reports whether a document has something: one of the sample, or one that filters find. It may be true if nobody knows.
-func (l *looking) has(ctx context.Context, it func(documents.Document) bool, filters ...documents.Filter) bool {
+// all says of a small collection, for which no safety limit holds, that a rule without conditions deletes it.
+func (l *looking) all() {
+	n := len(l.sample)
+	if l.whole && n > 1 && n < config.EnoughForShare && l.Deletes() && l.DuePercent() < 100 &&
+		len(l.Where)+len(l.Gone)+len(l.Unless)+len(l.Age) == 0 {
+		l.say(`all %d documents of %s are due: to keep some, write "where", "gone" or "unless", or else "maxDuePercent": 100`, n,
+			l.Source())
+	}
+}
+
+// has reports whether a document of a place has something: one of the sample, or one that filters find. It may be true if nobody
+// knows.
+func (l *looking) has(ctx context.Context, in place, it func(documents.Document) bool, filters ...documents.Filter) bool {
 	switch {
-	case slices.ContainsFunc(l.sample, it):
+	case slices.ContainsFunc(in.sample, it):
 		return true
-	case l.whole:
+	case in.whole:
 		return false
-	case l.IsGroup() || len(filters) == 0: // no index knows
+	case in.at.IsGroup() || len(filters) == 0: // no index knows
 		return true
 	}
-	q := l.Place().Query(documents.NameOnly...)
+	q := in.at.Query(documents.NameOnly...)
 	q.Where = filters
 	for _, f := range filters { // one that is ranged decides the order
 		if strings.ContainsAny(f.Op, "<>!") {
@@ -38,13 +51,16 @@ func (l *looking) has(ctx context.Context, it func(documents.Document) bool, fil
 func (l *looking) fields(ctx context.Context) {
 	judged := l.Rule
 	judged.With = nil
+	judged.Unless = slices.DeleteFunc(slices.Clone(l.Unless), func(u rule.Relation) bool { // said already
+		return slices.ContainsFunc(l.Own(), func(of rule.Along) bool { return of.Key == u.Key })
+	})
 	for _, field := range judged.Judged()[l.Source()] {
 		field, _, _ = strings.Cut(field, "[]")
 		set := func(d documents.Document) bool { return d.Value(field) != nil }
-		if l.Warn != nil && field == l.Warn.Field || l.has(ctx, set, documents.Filter{Field: field, Op: "!=", Value: nil}) {
+		if l.Warn != nil && field == l.Warn.Field || l.has(ctx, l.place, set, documents.Filter{Field: field, Op: "!=", Value: nil}) {
 			continue
 		}
-		l.say("no document of %s has %s: is that its name?", l.Source(), field)
+		l.say("no document of %s has %s: %s", l.Source(), field, l.meant(ctx, l.at, field))
 	}
 }
 
@@ -57,7 +73,7 @@ func (l *looking) values(ctx context.Context) {
 		filters, _, ok := w.Filters()
 		set := func(d documents.Document) bool { return d.Value(w.Field) != nil }
 		meets := func(d documents.Document) bool { return w.Holds(d.Lookup) == criteria.Met }
-		if !ok || l.OfEntries(w.Field) || !slices.ContainsFunc(l.sample, set) || l.has(ctx, meets, filters...) {
+		if !ok || l.OfEntries(w.Field) || !slices.ContainsFunc(l.sample, set) || l.has(ctx, l.place, meets, filters...) {
 			continue
 		}
 		there := ""
@@ -69,9 +85,9 @@ func (l *looking) values(ctx context.Context) {
 }
 
 // shownOf returns the values of a field that there are in the sample, as people read them.
-func (l *looking) shownOf(field string) []string {
+func (p place) shownOf(field string) []string {
 	values := map[string]bool{}
-	for _, d := range l.sample {
+	for _, d := range p.sample {
 		if value := d.Value(field); value != nil {
 			values[fmt.Sprintf("%.40s", strings.Join(criteria.Shown(value), ", "))] = true
 		}
@@ -83,15 +99,15 @@ func (l *looking) shownOf(field string) []string {
 // misspelt one deletes what it should keep.
 func (l *looking) keeping(ctx context.Context) {
 	for i, w := range l.Where {
-		l.keepingBy(ctx, fmt.Sprintf("where[%d]", i), w, "!=", "not-in")
+		l.keepingBy(ctx, fmt.Sprintf("where[%d]", i), l.place, w, "!=", "not-in")
 	}
 	for _, u := range l.Unless {
-		l.keepingBy(ctx, u.Key, u.Condition(), "==", "in")
+		l.keepingBy(ctx, u.Key, l.place, u.Condition(), "==", "in")
 	}
 }
 
-func (l *looking) keepingBy(ctx context.Context, key string, w criteria.Condition, operators ...string) {
-	values := l.shownOf(w.Field)
+func (l *looking) keepingBy(ctx context.Context, key string, in place, w criteria.Condition, operators ...string) {
+	values := in.shownOf(w.Field)
 	if len(values) == 0 || len(values) > shown || l.OfEntries(w.Field) {
 		return
 	}
@@ -103,11 +119,11 @@ func (l *looking) keepingBy(ctx context.Context, key string, w criteria.Conditio
 		for _, operand := range operands {
 			text, isText := operand.(string)
 			has := func(d documents.Document) bool { return d.Value(w.Field) == operand }
-			if !isText || l.has(ctx, has, documents.Filter{Field: w.Field, Op: "==", Value: operand}) {
+			if !isText || l.has(ctx, in, has, documents.Filter{Field: w.Field, Op: "==", Value: operand}) {
 				continue
 			}
-			l.say("%s: no document of %s has %s %q, which the rule keeps; the documents looked at have %s", key, l.Source(), w.Field, text,
-				criteria.List(values, "and"))
+			l.say("%s: no document of %s has %s %q, which the rule keeps; the documents looked at have %s", key, in.at,
+				w.Field, text, criteria.List(values, "and"))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -28,81 +29,122 @@ const (
 // shortest is how many bytes an id has at least that tells, as a text, that its document is meant, whatever the field is called.
 const shortest = 6
 
-// target is what the rule deletes: its documents or accounts, or what is deleted along by an entry of with.
+// target is what the rule deletes: its documents, accounts or files, or what is deleted along by an entry of with.
 type target struct {
 	what   string
 	with   rule.Relation // the entry
 	at     rule.Place    // of documents
 	folder string        // of files
-	// Some of it: ids, unless they repeat elsewhere, or spellings of files. What is in values may be asked for.
-	known  map[string]bool
+	owned  bool          // the folder has folders by the items' ids
+	// Some of it, with the items that it belongs to where it is a folder: ids, unless they repeat elsewhere, or spellings of files
+	// and folders. What is in values may be asked for.
+	known  map[string]string
 	values []any
 }
 
 func (t *target) add(text string, spellings ...string) {
 	for _, one := range spellings {
-		t.known[one] = true
+		t.known[one] = one
 	}
 	if documents.Queryable(text) {
 		t.values = append(t.values, text)
 	}
 }
 
-// reference is a field of documents of a collection, as a relation writes it, that may refer to one of the targets.
+// reference is a field of documents of a place, as a relation writes it, that may refer to one of the targets.
 type reference struct {
-	target            int
-	collection, field string
+	target int
+	in     rule.Place
+	field  string
 }
 
 func (a reference) compare(b reference) int {
-	return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.collection, b.collection), cmp.Compare(a.field, b.field))
+	return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.in, b.in), cmp.Compare(a.field, b.field))
 }
 
 // inMaps reports whether a field is one of maps in a list, for which nothing can ask.
 func inMaps(field string) bool { return strings.Contains(strings.TrimSuffix(field, "[]"), "[]") }
 
 // referrers names other collections whose documents refer to what the rule deletes, by fields of which the rule says nothing:
-// once that is deleted, these refer to nothing.
+// once that is deleted, these refer to nothing. It names what would stay, too: documents with the same ids, and files.
 func (l *looking) referrers(ctx context.Context) {
 	targets := l.targets()
 	if len(targets) == 0 {
 		return
 	}
-	names, err := l.Collections(ctx, documents.Ref{})
-	l.failed = cmp.Or(l.failed, err)
-	l.end -= int64(len(names))
-	names = slices.DeleteFunc(names, func(name string) bool {
-		nested := func(w rule.Along) bool { return strings.Contains(w.Key, ".") && top(w.Relation) == name }
-		return l.Source() == name || slices.Contains(collections.Names(), name) || slices.ContainsFunc(l.Along(), nested)
-	})
-	each := max(leastOf, min(mostOf, ofOthers/max(1, len(names))))
+	places, of := l.elsewhere(ctx), map[rule.Place]place{}
+	each := max(leastOf, min(mostOf, ofOthers/max(1, len(places))))
 	n := min(ofOthers, l.left()) / each
 	var skipped []string
-	found := map[reference]bool{} // false: perhaps
-	for i, name := range names {
-		if len(names) > n && i*n/len(names) == (i+1)*n/len(names) { // all over the list
-			skipped = append(skipped, name)
+	found, shared := map[reference]bool{}, map[string]bool{} // false: perhaps; folders
+	for i, at := range places {
+		few, asks := each, func(g rule.Relation) bool { return g.Place("") == at }
+		switch {
+		case l.Objects != "" && slices.ContainsFunc(l.Gone, asks): // another field of these is the likeliest
+			few = sampled / len(l.Gone)
+		case len(places) > n && i*n/len(places) == (i+1)*n/len(places): // all over the list
+			skipped = append(skipped, at.String())
 			continue
 		}
-		all, _ := l.first(ctx, documents.Query{Collection: name}, each)
+		all, ok := l.first(ctx, at.Query(), few)
+		of[at] = place{at, all, ok && len(all) < few}
 		for _, d := range all {
-			l.mentioned(name, d, targets, found)
+			l.mentioned(of[at], d, targets, found, shared)
 		}
 	}
 	asked := 0
 	for _, r := range slices.SortedFunc(maps.Keys(found), reference.compare) {
-		if !found[r] && !inMaps(r.field) && asked < asking {
+		values := targets[r.target].values
+		if !found[r] && !inMaps(r.field) && !r.in.IsGroup() && len(values) > 0 && asked < asking {
 			asked++
-			found[r] = l.holding(ctx, r.collection, r.field, targets[r.target].values)
+			found[r] = l.holding(ctx, r.in.String(), r.field, values)
 		}
 	}
 	l.refer(targets, found)
+	for _, at := range places {
+		l.twins(ctx, of[at], targets[0])
+	}
+	l.files(shared)
 	if n := len(skipped); n > 0 {
 		if n > shown {
 			skipped = append(skipped[:shown], fmt.Sprintf("%d others", n-shown))
 		}
 		l.say("nobody looked whether documents of these collections refer to what is deleted: %s", criteria.List(skipped, "and"))
 	}
+}
+
+// elsewhere returns the places where documents may refer to what the rule deletes: the collections at the top of the database;
+// for files, also those below a document, and those in which the rule looks.
+func (l *looking) elsewhere(ctx context.Context) (all []rule.Place) {
+	for _, name := range l.names(ctx, documents.Ref{}) {
+		all = append(all, rule.Place(name))
+	}
+	if l.Objects != "" {
+		for _, at := range all[:min(len(all), asking)] {
+			some, _ := l.first(ctx, at.Query(documents.NameOnly...), 1)
+			for _, d := range some {
+				for _, name := range l.names(ctx, d.Ref()) {
+					all = append(all, rule.Anywhere(name))
+				}
+			}
+		}
+		for _, g := range l.Gone {
+			all = append(all, g.Place(""))
+		}
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(at rule.Place) bool {
+		nested := func(w rule.Along) bool { return strings.Contains(w.Key, ".") && top(w.Relation) == string(at) }
+		return at.String() == l.Source() || slices.Contains(collections.Names(), at.String()) || slices.ContainsFunc(l.Along(), nested)
+	})
+}
+
+// names returns the names of the collections below a document, or of those at the top.
+func (l *looking) names(ctx context.Context, below documents.Ref) []string {
+	names, err := l.Collections(ctx, below)
+	l.failed = cmp.Or(l.failed, err)
+	l.end -= int64(len(names))
+	return names
 }
 
 // top returns the collection at the top of the database in which a relation looks.
@@ -113,26 +155,40 @@ func top(of rule.Relation) string {
 
 // targets returns what the rule deletes, as far as it was looked at.
 func (l *looking) targets() (all []target) {
-	if l.Accounts != "" {
-		t := target{what: "accounts that are due", known: map[string]bool{}}
-		for _, uid := range l.due {
-			t.add(uid, uid)
-		}
-		return []target{t}[:min(1, len(l.due))]
+	own := target{what: "documents of " + l.Source(), at: l.Place(), known: map[string]string{}}
+	switch {
+	case len(l.Gone) > 0 && l.Objects != "": // of those by age alone the rule says that nobody needs them
+		own.folder = pattern.Folder(l.Objects)
+		own.what = "files below " + own.folder
+	case l.Accounts != "":
+		own.what = "accounts that are due"
 	}
-	own := target{what: "documents of " + l.Source(), at: l.Place(), known: map[string]bool{}}
+	for _, due := range l.due {
+		_, file, _ := strings.Cut(strings.TrimPrefix(due, "gs://"), "/")
+		ref, _ := documents.RefOf(due)
+		switch {
+		case l.Accounts != "":
+			own.add(due, due)
+		case own.folder != "":
+			own.add(file, objects.Spelling(file))
+		case l.Place().Same(rule.Place(ref.Collection)) && len(own.known) < sampled:
+			own.add(ref.ID, ref.ID)
+		}
+	}
 	for _, d := range l.sample {
 		own.add(d.ID(), d.ID())
 	}
-	all = []target{own}[:min(1, len(l.sample))]
+	if len(own.known) > 0 || own.folder != "" {
+		all = append(all, own)
+	}
 	for _, w := range l.With {
-		t := target{with: w, at: w.Place(l.Place()), folder: pattern.Folder(w.Objects), known: map[string]bool{}}
+		t := target{with: w, at: w.Place(l.Place()), folder: pattern.Folder(w.Objects), known: map[string]string{}}
 		t.what = "documents of " + t.at.String()
-		if w.Remove || w.Account != "" || w.Subcollection == rule.Everything || w.Objects != "" && (w.Field == "" || t.folder == "") {
+		if w.Remove || w.Account != "" || w.Objects != "" && t.folder == "" {
 			continue
 		}
 		if t.folder != "" {
-			t.what = "files below " + t.folder
+			t.what, t.owned = "files below "+t.folder, w.Field == ""
 		}
 		for _, d := range l.along[w.Key] {
 			t.add(d.ID(), d.ID())
@@ -140,6 +196,10 @@ func (l *looking) targets() (all []target) {
 		for _, d := range l.sample {
 			for _, ref := range l.filled(d, w) {
 				t.add(ref.ID, ref.ID)
+			}
+			if t.owned {
+				t.known[strings.TrimSuffix(objects.Spelling(folderOf(w, d.ID())), "/")] = d.ID()
+				continue
 			}
 			for _, m := range mentions("", d.Data) {
 				if text, isText := m.value.(string); isText && t.folder != "" && m.field == w.Field {
@@ -156,6 +216,11 @@ func (l *looking) targets() (all []target) {
 		}
 	}
 	return all
+}
+
+// folderOf returns the folder of the files of a document, by its id.
+func folderOf(w rule.Relation, id string) string {
+	return pattern.Folder(strings.ReplaceAll(w.Objects, "{id}", id))
 }
 
 // filled returns the documents to which a relation by a path leads from one of the rule's.
@@ -191,20 +256,28 @@ func mentions(field string, value any) (all []mention) {
 	return all
 }
 
-// mentioned adds the fields by which a document of a collection refers to targets, or perhaps does.
-func (l *looking) mentioned(name string, d documents.Document, targets []target, found map[reference]bool) {
+// mentioned adds the fields by which a document of a place refers to targets, or perhaps does, and the folders of files to which
+// it refers.
+func (l *looking) mentioned(in place, d documents.Document, targets []target, found map[reference]bool, shared map[string]bool) {
+	name := path.Base(string(in.at))
 	said, along := l.said(name, d)
 	noun := strings.TrimSuffix(strings.ToLower(l.Rule.Name()), "s")
 	for _, m := range mentions("", d.Data) {
+		shared[fileFolder(m.value)] = true
 		for n, t := range targets {
-			at := reference{n, name, m.field}
+			at := reference{n, in.at, m.field}
 			id, is, maybe := t.means(m.value, strings.Contains(strings.ToLower(m.field), noun))
-			of := func(of rule.Relation) bool { return top(of) == name && of.Field == m.field }
+			of := func(of rule.Relation) bool {
+				return (top(of) == name || path.Base(string(of.Place(""))) == name) && of.Field == m.field
+			}
+			text, _ := m.value.(string)
+			// Whatever refers to files of the folder will refer to one that is due.
+			likely := maybe && !in.whole && (t.owned || l.ByReference()) && !strings.ContainsAny(text, " \n")
 			switch {
 			case slices.ContainsFunc(slices.Concat(l.Related(), l.With), of): // the rule says it
-			case t.with.Key != "" && (along || top(t.with) == name), t.with.Key == "" && said[id]:
+			case t.with.Key != "" && (along || top(t.with) == name), (t.with.Key == "" || t.owned) && said[id]:
 			case is || maybe && !strings.HasSuffix(m.field, ".{id}"):
-				found[at] = found[at] || is
+				found[at] = found[at] || is || likely
 			}
 		}
 	}
@@ -216,7 +289,14 @@ func (t target) means(value any, isNamed bool) (id string, is, maybe bool) {
 	text, isText := value.(string)
 	if t.folder != "" {
 		spellings, _ := objects.Mentioned(text, t.folder)
-		return "", slices.ContainsFunc(spellings, func(name string) bool { return t.known[name] }), len(spellings) > 0
+		for _, name := range spellings {
+			for ; len(name) > len(t.folder); name = path.Dir(name) { // a file, or a folder above it
+				if id, is = t.known[name]; is {
+					return id, true, true
+				}
+			}
+		}
+		return "", false, len(spellings) > 0
 	}
 	if ref, isRef := documents.RefIn(value); isRef && t.at != "" && t.at.Same(rule.Place(ref.Collection)) {
 		return ref.ID, true, false
@@ -227,7 +307,8 @@ func (t target) means(value any, isNamed bool) (id string, is, maybe bool) {
 	for known := range t.known {
 		maybe = maybe || len(known) == len(text)
 	}
-	return text, t.known[text], maybe
+	_, is = t.known[text]
+	return text, is, maybe
 }
 
 // said returns the ids of items to which a document of a collection belongs, as far as the rule knows: it refers to them by a
@@ -262,28 +343,58 @@ func (l *looking) said(name string, d documents.Document) (ids map[string]bool, 
 func (l *looking) refer(targets []target, found map[reference]bool) {
 	fields := map[reference][]string{}
 	for _, r := range slices.SortedFunc(maps.Keys(found), reference.compare) {
-		if of := (reference{r.target, r.collection, ""}); found[r] {
+		if of := (reference{r.target, r.in, ""}); found[r] {
 			fields[of] = append(fields[of], r.field)
 		}
 	}
 	for _, of := range slices.SortedFunc(maps.Keys(fields), reference.compare) {
 		t, by := targets[of.target], fields[of]
-		one := `{"collection": "` + of.collection + `", "field": "` + by[0] + `"}`
-		write, key := "to keep these, add "+one+` to "unless"`, ""
-		switch {
-		case t.folder != "":
-			write = "leave this entry out, and let a rule about files delete them, with " + one +
-				` and {"collection": "` + l.Collection + `", "field": "` + t.with.Field + `"} in "gone"`
-		case l.Accounts != "":
-			write = "to delete these, too, write a rule about " + of.collection + ` with {"account": "{` + by[0] + `}"} in "gone"`
-		case inMaps(by[0]):
-			write = "no relation finds ids in maps of a list"
+		so, key := "would refer to nothing", ""
+		if place, _, _ := strings.Cut(t.with.Key, ","); place != "" {
+			key = place + ": "
+		} else if t.folder != "" {
+			so = "that does not keep them"
 		}
-		if t.with.Key != "" {
-			key = t.with.Key + ": "
-			write = strings.Replace(write, `"unless"`, `its "unless"`, 1)
-		}
-		l.say("%sdocuments of %s refer to %s by %s, and would refer to nothing: %s", key, of.collection, t.what,
-			criteria.List(by, "and"), write)
+		l.say("%sdocuments of %s refer to %s by %s, and %s: %s", key, of.in, t.what, criteria.List(by, "and"), so,
+			l.instead(t, of.in, by))
 	}
+}
+
+// instead says what to write where documents of a place refer to a target by some fields.
+func (l *looking) instead(t target, in rule.Place, by []string) string {
+	name, key := in.String(), "collection"
+	if in.IsGroup() {
+		key = "collectionGroup"
+	}
+	var all []string
+	for _, field := range by {
+		all = append(all, fmt.Sprintf(`{%q: %q, "field": %q}`, key, name, field))
+	}
+	one, its := all[0], ""
+	if t.with.Key != "" {
+		its = "its "
+	}
+	leave := "leave this entry out, and let a rule about files delete them, with " + one + " and "
+	such := path.Base(strings.TrimPrefix(t.what, "documents of "))
+	keep := fmt.Sprintf(`to keep such %s, add %s to %s"unless"; `, such, one, its)
+	switch {
+	case its == "" && l.ByReference():
+		return "to keep these files, add " + criteria.List(all, "and") + ` to "gone"`
+	case its == "" && t.folder != "": // by documents
+		return `to keep these files, write such fields into "gone" instead, as in ` + one
+	case t.owned:
+		return leave + `each other field that refers to them in "gone"`
+	case t.folder != "":
+		return leave + `{"collection": "` + l.Collection + `", "field": "` + t.with.Field + `"} in "gone"`
+	case l.Accounts != "":
+		return "to delete these, too, write a rule about " + name + ` with {"account": "{` + by[0] + `}"} in "gone"`
+	case inMaps(by[0]):
+		return "no relation finds ids in maps of a list: have another list hold their ids"
+	case strings.Contains(t.with.Key, ","):
+		return fmt.Sprintf(`to keep such %s, write {"subcollection": %[1]q, "unless": [%s]} and what else is below in place of "**"`,
+			such, one)
+	case strings.HasSuffix(by[0], "[]"), strings.HasSuffix(by[0], ".{id}"):
+		return keep + `to take them out of the ` + name + `, add it to ` + its + `"with", beside "remove": true`
+	}
+	return keep + "to delete the " + name + " with them, add it to " + its + `"with"`
 }

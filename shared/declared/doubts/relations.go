@@ -39,7 +39,7 @@ func (l *looking) relations(ctx context.Context) {
 	all := slices.Concat(l.Related(), l.With)
 	for _, of := range all {
 		switch {
-		case of.Objects != "", of.Subcollection == rule.Everything:
+		case of.Objects != "":
 		case of.Document != "":
 			l.leads(ctx, of)
 		case of.Account != "":
@@ -47,12 +47,12 @@ func (l *looking) relations(ctx context.Context) {
 		default:
 			found := l.find(ctx, of, max(fewest, min(related, ofAll/len(all))))
 			if isWith(of) {
-				l.along[of.Key] = found
+				l.along[of.Key] = found.sample
 			} else {
-				l.lacks(of, found)
+				l.lacks(ctx, of, found)
 			}
 			if of.Field != "" {
-				l.refers(ctx, of, found)
+				l.refers(ctx, of, found.sample)
 			}
 		}
 	}
@@ -62,39 +62,54 @@ func isWith(of rule.Relation) bool   { return strings.HasPrefix(of.Key, "with") 
 func isUnless(of rule.Relation) bool { return strings.HasPrefix(of.Key, "unless") }
 
 // find returns the first documents that a relation may find.
-func (l *looking) find(ctx context.Context, of rule.Relation, n int) (found []documents.Document) {
-	q := of.Place("").Query()
+func (l *looking) find(ctx context.Context, of rule.Relation, n int) place {
+	q, found := of.Place("").Query(), place{at: of.Place(l.Place())}
 	if of.Subcollection == "" {
-		found, _ = l.first(ctx, q, n)
+		all, ok := l.first(ctx, q, n)
+		found.sample, found.whole = all, ok && len(all) < n
 		return found
 	}
 	q.Group = false
 	for _, d := range l.sample[:min(fewest, len(l.sample))] {
 		q.Collection = d.Path + "/" + of.Subcollection
 		some, _ := l.first(ctx, q, max(1, n/fewest))
-		found = append(found, some...)
+		found.sample = append(found.sample, some...)
 	}
 	return found
 }
 
 // lacks says of the documents that a relation may find what its conditions and within do not fit.
-func (l *looking) lacks(of rule.Relation, found []documents.Document) {
-	if len(found) == 0 {
+func (l *looking) lacks(ctx context.Context, of rule.Relation, found place) {
+	all := found.sample
+	if len(all) == 0 {
 		return
 	}
 	if of.Within != nil {
-		if hint := of.Within.Hint(timesOf(found, of.Within.Field)); hint != "" {
+		if hint := of.Within.Hint(timesOf(all, of.Within.Field)); hint != "" {
 			l.say("%s.within: %s", of.Key, hint)
 		}
 	}
 	for n, w := range of.Where {
-		tells := func(d documents.Document) bool {
-			_, there := d.Lookup(w.Field)
-			return there && w.Holds(d.Lookup) != criteria.Unclear
+		key, set, odd := fmt.Sprintf("%s.where[%d]", of.Key, n), 0, 0
+		for _, d := range all {
+			if _, there := d.Lookup(w.Field); there {
+				set++
+				if w.Holds(d.Lookup) == criteria.Unclear {
+					odd++
+				}
+			}
 		}
-		if !slices.ContainsFunc(found, tells) {
-			l.say("%s.where[%d]: %s is missing, or of another type, in all of %d: is that its name?", of.Key, n, w.Field, len(found))
+		switch {
+		case odd == set:
+			l.say("%s: %s is missing, or of another type, in all of %d: %s", key, w.Field, len(all), l.meant(ctx, found.at, w.Field))
+			continue
+		case of.Document != "": // another type keeps the item
+			continue
+		case odd > 0 && len(w.Values()) > 0:
+			l.say(`%s: %s is of another type in %d of %d, and these keep nothing: to have them keep it, too, write "in" with a value of `+
+				"each type", key, w.Field, odd, len(all))
 		}
+		l.keepingBy(ctx, key, found, w, "==", "in")
 	}
 }
 
@@ -151,17 +166,45 @@ func (l *looking) ofMaps(key, field, keys string, values []any) {
 // uids says whether a relation looks for accounts by what can be no uid.
 func (l *looking) uids(of rule.Relation) {
 	for _, field := range l.FieldHoles(of.Account) {
-		values := l.held(field)
-		values = slices.DeleteFunc(values, func(value any) bool { return value == "" })
-		l.ofMaps(of.Key, field, ".*", values)
-		odd := slices.DeleteFunc(slices.Clone(values), func(value any) bool {
-			text, _ := value.(string)
-			return !strings.ContainsAny(text, "@ ")
-		})
-		if len(odd) > 0 {
-			l.say("%s: %s holds an address of e-mail or a name in %d of %d, and an account is found by its uid: name the field that "+
-				"holds that", of.Key, field, len(odd), len(values))
+		l.ofMaps(of.Key, field, ".*", l.held(field))
+		l.odd(of, field, "@ ", "an address of e-mail or a name", "and an account is found by its uid: name the field that holds that")
+	}
+}
+
+// noIDs says of fields by which a path leads to documents what is unlike the ids of those that exist.
+func (l *looking) noIDs(of rule.Relation, fields []string, there map[documents.Ref]documents.Document) {
+	const signs = "@,;: "
+	so := "and these count as gone"
+	switch {
+	case isUnless(of):
+		so = "and these keep nothing"
+	case isWith(of):
+		so = "and nothing is deleted along with these"
+	}
+	alike := func(ref documents.Ref) bool { return strings.ContainsAny(ref.ID, signs) }
+	for _, field := range fields {
+		if len(there) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(there)), alike) {
+			l.odd(of, field, signs, "what is no id, but has an @, a comma, a colon or a blank,", so+": correct the documents first")
 		}
+		lists := slices.DeleteFunc(slices.Clone(l.sample), func(d documents.Document) bool {
+			_, isList := d.Value(field).([]any)
+			return !isList
+		})
+		if len(lists) > 0 {
+			l.say("%s: %s holds a list in %d of %d, which leads to nothing: write {%s[]}", of.Key, field, len(lists), len(l.sample), field)
+		}
+	}
+}
+
+// odd says in how many values of a field there are some signs, and what follows.
+func (l *looking) odd(of rule.Relation, field, signs, what, so string) {
+	values := slices.DeleteFunc(l.held(field), func(value any) bool { return value == "" })
+	odd := slices.DeleteFunc(slices.Clone(values), func(value any) bool {
+		text, _ := value.(string)
+		return !strings.ContainsAny(text, signs)
+	})
+	if len(odd) > 0 {
+		l.say("%s: %s holds %s in %d of %d, %s", of.Key, field, what, len(odd), len(values), so)
 	}
 }
 
@@ -190,7 +233,8 @@ func (l *looking) leads(ctx context.Context, of rule.Relation) {
 	if !ok {
 		return
 	}
-	l.lacks(of, slices.Collect(maps.Values(there)))
+	l.lacks(ctx, of, place{of.Place(l.Place()), slices.Collect(maps.Values(there)), false})
+	l.noIDs(of, fields, there)
 	kept := len(slices.DeleteFunc(slices.Clone(single), func(ref documents.Ref) bool { return there[ref].Path == "" }))
 	so := ", so nearly all of these are due"
 	switch {

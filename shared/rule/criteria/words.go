@@ -2,6 +2,7 @@ package criteria
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -63,4 +64,37 @@ func Shown(want any) (texts []string) {
 		texts = append(texts, text)
 	}
 	return texts
+}
+
+// Alike returns the one of some names that another looks like, misspelt by at most two letters; "" if there is none.
+func Alike(name string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	like := slices.MinFunc(names, func(a, b string) int { return edits(name, a) - edits(name, b) })
+	if edits(name, like) > min(2, (len(name)-1)/2) {
+		return ""
+	}
+	return like
+}
+
+// edits returns how many letters must be added, removed or replaced to make one word of another, whatever their case.
+func edits(from, to string) int {
+	from, to = strings.ToLower(from), strings.ToLower(to)
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range from {
+		without := row[0]
+		row[0] = i + 1
+		for j := range to {
+			replaced := without
+			if from[i] != to[j] {
+				replaced++
+			}
+			without, row[j+1] = row[j+1], min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(to)]
 }

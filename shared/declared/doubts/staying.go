@@ -1,0 +1,122 @@
+package doubts
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
+	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/pattern"
+)
+
+// asked is of how many items it is looked up whether documents elsewhere have their ids.
+const asked = 5
+
+// twins says of a collection whose documents have the ids of what the rule deletes that these would stay, unless the rule says
+// anything of it. They belong to the rule's documents only if each of them has one of those.
+func (l *looking) twins(ctx context.Context, in place, own target) {
+	says := func(of rule.Relation) bool { return top(of) == string(in.at) }
+	alike := func(d documents.Document) bool {
+		_, is, maybe := own.means(d.ID(), false)
+		return is || maybe
+	}
+	if in.at.IsGroup() || own.with.Key != "" || own.folder != "" || l.left() < asked+mostOf ||
+		!slices.ContainsFunc(in.sample, alike) || slices.ContainsFunc(slices.Concat(l.Related(), l.With), says) {
+		return
+	}
+	var theirs, mine []documents.Ref
+	for _, id := range own.values[:min(asked, len(own.values))] {
+		theirs = append(theirs, documents.Ref{Collection: string(in.at), ID: id.(string)})
+	}
+	hole, what := "{uid}", "accounts"
+	if l.OfDocuments() {
+		hole, what = "{id}", "documents of "+l.Source()
+	}
+	for _, d := range in.sample {
+		if _, is := own.known[d.ID()]; !is && l.OfDocuments() {
+			mine = append(mine, documents.Ref{Collection: l.Source(), ID: d.ID()})
+		}
+	}
+	there, n, ok := l.exist(ctx, theirs)
+	if !ok || 2*len(there) <= n {
+		return
+	}
+	if owners, m, ok := l.exist(ctx, mine); ok && len(owners) == m {
+		l.say(`documents of %[1]s have the ids of %d of %d %s that were looked at, and would stay: to delete them, too, add `+
+			`{"document": "%[1]s/%[5]s"} to "with"`, in.at, len(there), n, what, hole)
+	}
+}
+
+// file matches a text that is a URL of Cloud Storage, or a file's name as applications write it, and its folder at the top.
+var file = regexp.MustCompile(`^(?:gs://[^/]+/|https?://[^/]+/v0/b/[^/]+/o/|https://storage\.(?:cloud\.google|googleapis)` +
+	`\.com/[^/]+/)` +
+	`([^/?#]+/)[^/?#]` +
+	`|^/?([\w-]+/)[^:?#\n]*\.(?i:jpe?g|png|gif|webp|heic|svg|pdf|mp[34]|m4[av]|mov|webm|wav|ogg|aac|zip|csv)$`)
+
+// fileFolder returns the folder of the file to which a value refers; "" if it is none, or in no folder.
+func fileFolder(value any) string {
+	text, _ := value.(string)
+	found := file.FindStringSubmatch(strings.NewReplacer("%2F", "/", "%2f", "/").Replace(text))
+	return strings.Join(found[min(1, len(found)):], "")
+}
+
+// files names the fields of documents that are deleted that refer to files which would stay: in a folder to which nothing else
+// refers, each document to its own, and no rule deletes them.
+func (l *looking) files(shared map[string]bool) {
+	type in struct{ field, folder string }
+	for _, w := range append([]rule.Relation{{}}, l.With...) {
+		values, from := map[in][]string{}, l.along[w.Key]
+		if w.Key == "" {
+			from = l.sample
+		} else if w.Subcollection == "" {
+			continue
+		}
+		for _, d := range from {
+			for _, m := range mentions("", d.Data) {
+				folder := fileFolder(m.value)
+				if folder != "" && !shared[folder] && !strings.HasSuffix(m.field, ".{id}") && !l.deletes(d, w, m) {
+					values[in{m.field, folder}] = append(values[in{m.field, folder}], m.value.(string))
+				}
+			}
+		}
+		for _, at := range slices.SortedFunc(maps.Keys(values), func(a, b in) int { return strings.Compare(a.field, b.field) }) {
+			all := slices.Sorted(slices.Values(values[at]))
+			if len(all) != len(slices.Compact(slices.Clone(all))) || len(all) < min(2, len(from)) {
+				continue
+			}
+			of, write := l.Source(), fmt.Sprintf(`add {"objects": "%s**", "field": %q} to "with"`, at.folder, at.field)
+			if w.Key != "" {
+				of = w.Subcollection
+				write = fmt.Sprintf(`write a rule about files with {"collectionGroup": %q, "field": %q} in "gone"`, of, at.field)
+			}
+			l.say("%s of documents of %s refers to files below %s, and these would stay: to delete them, too, %s", at.field, of,
+				at.folder, write)
+		}
+	}
+}
+
+// deletes reports whether this rule or another deletes the file that a document mentions, of the rule's collection or below.
+func (l *looking) deletes(d documents.Document, below rule.Relation, m mention) bool {
+	id := d.ID()
+	if below.Key != "" {
+		id = path.Base(path.Dir(path.Dir(d.Path)))
+	}
+	isIn := func(folder string) bool {
+		if folder == "" {
+			return true
+		}
+		names, _ := objects.Mentioned(m.value.(string), folder)
+		return len(names) > 0
+	}
+	along := func(w rule.Relation) bool {
+		return w.Objects != "" && (w.Field == "" && isIn(folderOf(w, id)) || w.Field == m.field && below.Key == "")
+	}
+	other := func(r rule.Rule) bool { return r.Objects != "" && isIn(pattern.Folder(r.Objects)) }
+	return slices.ContainsFunc(l.With, along) || slices.ContainsFunc(l.beside, other)
+}

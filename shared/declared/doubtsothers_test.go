@@ -1,0 +1,150 @@
+package declared_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/firesweep/firesweep/shared/declared/doubts"
+	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/usage"
+)
+
+// TestDoubtsOfOthers: what a rule says nothing of is said if it is lost or left behind with what the rule deletes, and nothing is said
+// once the rule says it.
+func TestDoubtsOfOthers(t *testing.T) {
+	t.Parallel()
+	const url = "https://firebasestorage.googleapis.com/v0/b/b/o/"
+	every := func(collection string, more fields) fields {
+		return with(fields{"collection": collection, "age": "any", "maxDuePercent": 100}, more)
+	}
+	files := func(folder string, gone ...any) fields {
+		return fields{"objects": folder + "**", "age": fields{"days": 7}, "gone": gone}
+	}
+	field := func(key, collection, field string) fields { return fields{key: collection, "field": field} }
+	covers := map[string]fields{
+		"shows/s1":            {"cover": "covers/a.jpg", "wide": url + "covers%2Fw.jpg?alt=media", "gallery": array{fields{"url": "/covers/g.jpg"}}},
+		"shows/s2":            {"cover": "covers/b.jpg", "about": "covers"},
+		"playlists/p":         {"image": "gs://b/covers/p.jpg", "other": "covers/x.jpg"},
+		"logs/l":              {"text": "covers/x.jpg was uploaded"},
+		"shows/s1/episodes/e": {"cover": "covers/e.jpg"},
+	}
+	many := map[string]fields{"shows/s1": {"cover": "covers/a.jpg"}}
+	twelve(many, "playlists/p", func(i int) fields {
+		return fields{"image": fmt.Sprintf("covers/%d.jpg", i), "note": "as covers/x.jpg is"}
+	})
+	people := map[string]fields{}
+	for i := range 12 {
+		id := fmt.Sprintf("person%02d", i)
+		if people["users/"+id] = (fields{}); i%2 == 0 {
+			people["members/"+id], people["profiles/"+id] = fields{}, fields{}
+		}
+	}
+	offers := map[string]fields{"deals/d1": {"offer": "offer01", "open": true, "state": "new"}, "deals/d2": {"offer": "offer02", "open": "true"},
+		"deals/d3": {"offer": "offer03", "state": "done"}, "offers/offer01": {}, "offers/offer02": {}, "offers/offer03": {}}
+	open := func(where fields) fields {
+		return every("offers", fields{"unless": array{fields{"collection": "deals", "field": "offer", "where": array{where}}}})
+	}
+	bikes := map[string]fields{}
+	twelve(bikes, "bikes/b", func(i int) fields {
+		return fields{"seller": fmt.Sprintf("seller%02d", i), "mail": fmt.Sprintf("s%02d@x.de", i)}
+	})
+	twelve(bikes, "sellers/seller", func(int) fields { return fields{} })
+	twelve(bikes, "mails/s", func(int) fields { return fields{} })
+	for i := range 12 {
+		bikes[fmt.Sprintf("mails/s%02d@x.de", i)] = fields{}
+	}
+	bikes["bikes/b12"], bikes["bikes/b13"] = fields{"seller": "seller01,seller02"}, fields{"seller": "uid:seller03"}
+	bikes["bikes/b14"] = fields{"seller": array{"seller04"}}
+	uploads := map[string]fields{"icons/i": {"url": "shared/x.png"}}
+	for i := range 3 {
+		uploads[fmt.Sprintf("uploads/u%d", i)] = fields{"raw": fmt.Sprintf("raw/host%d/a.wav", i), "icon": "icons/a.png", "type": "audio/x-wav",
+			"page": "https://x.de/a.png", "cover": fmt.Sprintf("shared/%d.png", i), "clip": fmt.Sprintf("clips/u%d/a.m4a", i)}
+		uploads[fmt.Sprintf("uploads/u%d/parts/p", i)] = fields{"audio": fmt.Sprintf("%saudio%%2F%d", url, i)}
+	}
+	for name, tt := range map[string]struct {
+		rule   fields
+		data   map[string]fields
+		due    []string
+		beside fields
+		want   []string
+	}{
+		"files to which other fields refer": {files("covers/", field("collection", "shows", "cover")), covers,
+			[]string{"gs://b/covers/w.jpg", "gs://b/covers/g.jpg", "gs://b/covers/p.jpg", "gs://b/covers/e.jpg"}, nil, []string{
+				`documents of playlists refer to files below covers/ by image, and that does not keep them: to keep these files, add ` +
+					`{"collection": "playlists", "field": "image"} to "gone"`,
+				`documents of shows refer to files below covers/ by gallery[].url and wide, and that does not keep them: to keep these files, add ` +
+					`{"collection": "shows", "field": "gallery[].url"} and {"collection": "shows", "field": "wide"} to "gone"`,
+				`documents of episodes refer to files below covers/ by cover, and that does not keep them: to keep these files, add ` +
+					`{"collectionGroup": "episodes", "field": "cover"} to "gone"`}},
+		"files by all fields": {files("covers/", field("collection", "shows", "cover"), field("collection", "shows", "wide"), field("collection", "shows", "gallery[].url"),
+			field("collection", "playlists", "image"), field("collectionGroup", "episodes", "cover")), covers,
+			[]string{"gs://b/covers/w.jpg", "gs://b/covers/e.jpg"}, nil, nil},
+		"files of the same documents": {files("audio/", field("collectionGroup", "episodes", "images[].url")), map[string]fields{
+			"shows/s/episodes/e": {"images": array{fields{"url": "audio/i.png"}}, "audio": "audio/e.mp3"}, "shows/s": {}},
+			[]string{"gs://b/audio/e.mp3"}, nil, []string{`documents of episodes refer to files below audio/ by audio, and that does not keep them: ` +
+				`to keep these files, add {"collectionGroup": "episodes", "field": "audio"} to "gone"`}},
+		"files of more documents than are looked at": {files("covers/", field("collection", "shows", "cover")), many, nil, nil, []string{
+			`documents of playlists refer to files below covers/ by image, and that does not keep them: to keep these files, add ` +
+				`{"collection": "playlists", "field": "image"} to "gone"`}},
+		"files whose owner is gone": {with(files("", fields{"document": "shows/{show}"}), fields{"objects": "covers/{show}.*"}), many, []string{"gs://b/covers/3.jpg"}, nil, []string{
+			`documents of playlists refer to files below covers/ by image, and that does not keep them: to keep these files, write such fields into "gone" ` +
+				`instead, as in {"collection": "playlists", "field": "image"}`}},
+		"files of nobody": {fields{"objects": "covers/**", "age": fields{"days": 7}, "gone": "nobody"}, covers, []string{"gs://b/covers/p.jpg"}, nil, nil},
+		"files of folders by ids": {every("shows", fields{"with": array{fields{"objects": "audio/{id}/**"}, field("collection", "songs", "show")},
+			"unless": array{field("collection", "posters", "show")}}), map[string]fields{"posters/p": {"show": "s1", "file": "audio/s1/p.png"},
+			"shows/s1": {}, "shows/s2": {}, "clips/c": {"source": "audio/s2/e0.mp3"}, "songs/x": {"show": "s2", "file": "audio/s2/x.mp3"},
+			"albums/a": {"file": "audio/s3/x.mp3"}}, nil, nil, []string{`with[0]: documents of clips refer to files below audio/ by source, and would refer to nothing: ` +
+			`leave this entry out, and let a rule about files delete them, with {"collection": "clips", "field": "source"} and each other field that refers to them in "gone"`}},
+		"everything below": {every("shows", fields{"with": array{fields{"subcollection": "**"}}}), map[string]fields{
+			"shows/s1": {}, "shows/s1/episodes/e1": {}, "clips/c": {"episode": "shows/s1/episodes/e1"}}, nil, nil, []string{
+			`with[0]: documents of clips refer to documents of shows/{id}/episodes by episode, and would refer to nothing: to keep such episodes, write ` +
+				`{"subcollection": "episodes", "unless": [{"collection": "clips", "field": "episode"}]} and what else is below in place of "**"`}},
+		"files that would stay": {every("uploads", fields{"with": array{fields{"subcollection": "parts"}, fields{"objects": "clips/{id}/**"}}}), uploads, nil, nil, []string{
+			`raw of documents of uploads refers to files below raw/, and these would stay: to delete them, too, add {"objects": "raw/**", "field": "raw"} to "with"`,
+			`audio of documents of parts refers to files below audio/, and these would stay: to delete them, too, write a rule about files with ` +
+				`{"collectionGroup": "parts", "field": "audio"} in "gone"`}},
+		"files that rules delete": {every("uploads", fields{"with": array{fields{"subcollection": "**"}, fields{"objects": "clips/{id}/**"},
+			fields{"objects": "raw/**", "field": "raw"}}}), uploads, nil, files("audio/", field("collectionGroup", "parts", "audio")), nil},
+		"what has the id of an account": {fields{"accounts": "anonymous", "age": fields{"by": "lastActive", "days": 30}}, people, []string{"person00", "person02"}, nil, []string{
+			`documents of members have the ids of 2 of 2 accounts that were looked at, and would stay: to delete them, too, add {"document": "members/{uid}"} to "with"`,
+			`documents of profiles have the ids of 2 of 2 accounts that were looked at, and would stay: to delete them, too, add {"document": "profiles/{uid}"} to "with"`,
+			`documents of users have the ids of 2 of 2 accounts that were looked at, and would stay: to delete them, too, add {"document": "users/{uid}"} to "with"`}},
+		"what has the id of an account that is deleted with it or keeps it": {fields{"accounts": "anonymous", "age": fields{"by": "lastActive", "days": 30},
+			"with": array{fields{"document": "profiles/{uid}"}, fields{"document": "members/{uid}"}}, "unless": array{fields{"document": "users/{uid}"}}},
+			people, []string{"person00", "person02"}, nil, nil},
+		"what belongs to documents by its id": {every("users", nil), people, nil, nil, []string{
+			`documents of members have the ids of 3 of 5 documents of users that were looked at, and would stay: to delete them, too, add {"document": "members/{id}"} to "with"`,
+			`documents of profiles have the ids of 3 of 5 documents of users that were looked at, and would stay: to delete them, too, add {"document": "profiles/{id}"} to "with"`}},
+		"what documents belong to by their id": {every("members", fields{"with": array{fields{"document": "profiles/{id}"}}}), people, nil, nil, nil},
+		"values of another type": {open(fields{"field": "open", "==": true}), offers, nil, nil, []string{
+			`unless[0].where[0]: open is of another type in 1 of 3, and these keep nothing: to have them keep it, too, write "in" with a value of each type`}},
+		"values that none has": {open(fields{"field": "state", "in": array{"yes", "new"}}), offers, nil, nil, []string{
+			`unless[0].where[0]: no document of deals has state "yes", which the rule keeps; the documents looked at have done and new`}},
+		"values that some have": {open(fields{"field": "state", "==": "new"}), offers, nil, nil, nil},
+		"what is no id": {every("bikes", fields{"gone": array{fields{"document": "sellers/{seller}"}}}), bikes, nil, nil, []string{
+			"gone[0]: seller holds what is no id, but has an @, a comma, a colon or a blank, in 2 of 15, and these count as gone: correct the documents first",
+			"gone[0]: seller holds a list in 1 of 15, which leads to nothing: write {seller[]}"}},
+		"ids that are addresses": {every("bikes", fields{"gone": array{fields{"document": "mails/{mail}"}}}), bikes, nil, nil, nil},
+		"a whole collection": {with(every("members", nil), fields{"maxDuePercent": 50}), people, nil, nil, []string{
+			`all 6 documents of members are due: to keep some, write "where", "gone" or "unless", or else "maxDuePercent": 100`,
+			`documents of profiles have the ids of 5 of 5 documents of members that were looked at, and would stay: to delete them, too, add {"document": "profiles/{id}"} to "with"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, tt.rule)
+			for path, data := range tt.data {
+				f.Set(t, path, data)
+			}
+			var beside []rule.Rule
+			if tt.beside != nil {
+				beside = append(beside, *entry(t, tt.beside).Rule)
+			}
+			var meter usage.Meter
+			got := doubts.Of(usage.NewContext(t.Context(), &meter), reader(t, f), *entry(t, tt.rule).Rule, beside, tt.due)
+			enginetest.Want(t, "doubts", tt.want, got)
+			if reads := meter.Usage().FirestoreReads; reads > 300 {
+				t.Errorf("%d reads", reads)
+			}
+		})
+	}
+}
