@@ -118,6 +118,9 @@ func (o Objects) anywhere(value any, c config.Config, byName bool) (names []stri
 	if byName && o.Under.Hold(text) {
 		location = "gs://" + c.Bucket + "/" + text
 	}
+	if byName && !strings.Contains(location, "://") {
+		return nil, o.Field + " holds a text that is neither a URL nor a name below " + o.Under[0]
+	}
 	name, err := objects.ObjectName(location, c.Bucket, c.Emulators.Storage)
 	if err != nil {
 		return nil, o.Field + " holds " + err.Error()

@@ -15,6 +15,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
@@ -93,6 +94,8 @@ func doubtful(format string, args ...any) error {
 // means no object of the bucket, a field in which no document names one of the folder.
 func (c references) names(ctx context.Context, r documents.Reader, run cleanup.Run) (named func(string) bool, err error) {
 	n := names{maphash.MakeSeed(), map[uint64]bool{}}
+	var unclear []string // the first values that mean nobody knows what
+	others := 0
 	folder := objects.Folders{pattern.Folder(c.Objects)}
 	for i, of := range c.Gone {
 		if slices.ContainsFunc(c.Gone[:i], func(g rule.Relation) bool { return g.Place("") == of.Place("") }) {
@@ -115,9 +118,11 @@ func (c references) names(ctx context.Context, r documents.Reader, run cleanup.R
 			for _, d := range page.Documents {
 				for _, field := range fields {
 					all, here, odd := field.Mentioned(d, run.Config)
-					if odd != "" {
-						return nil, doubtful("%s: %s, so nobody knows which objects %s are in use: correct it, or have another field hold "+
-							"what is no file of the bucket", d.Path, odd, c.Objects)
+					switch {
+					case odd != "" && len(unclear) < maxUnclear:
+						unclear = append(unclear, d.Path+": "+odd)
+					case odd != "":
+						others++
 					}
 					for _, name := range all {
 						n.add(name)
@@ -131,11 +136,21 @@ func (c references) names(ctx context.Context, r documents.Reader, run cleanup.R
 			}
 		}
 		for _, field := range fields {
-			if !said[field.Field] {
+			if !said[field.Field] && len(unclear) == 0 {
 				return nil, doubtful("no document of %s names an object below %s in %s, so every object would count as unused: correct the "+
 					"name in the rule, or take it out of gone", of.Place(""), folder[0], field.Field)
 			}
 		}
 	}
+	if others > 0 {
+		unclear = append(unclear, fmt.Sprintf("%d others", others))
+	}
+	if len(unclear) > 0 {
+		return nil, doubtful("%s, so nobody knows which objects %s are in use: correct this, or have another field hold what is no file "+
+			"of the bucket", criteria.List(unclear, "and"), c.Objects)
+	}
 	return n.has, nil
 }
+
+// maxUnclear is how many values a run names that mean nobody knows what.
+const maxUnclear = 5

@@ -62,7 +62,7 @@ func TestDoubtfulReferences(t *testing.T) {
 		"another host":                             {path: "products/b", data: fields{"image": "https://cdn.example.com/p/b.png"}, refuse: "products/b: image holds a URL that names no"},
 		"a picture of somebody's provider":         {nil, "products/b", fields{"image": "https://lh3.googleusercontent.com/a/ACg8ocJ=s96-c", "more": array{fields{"url": "https://graph.facebook.com/1/picture"}}}, ""},
 		"a picture of a provider that may be ours": {path: "products/b", data: fields{"image": "https://lh3.googleusercontent.com/AAbbCC=s96-c"}, refuse: "products/b: image holds a URL that names no"},
-		"a bare name":                              {path: "products/b", data: fields{"image": "b.png"}, refuse: "products/b: image holds a URL that names no"},
+		"a bare name":                              {path: "products/b", data: fields{"image": "b.png"}, refuse: "products/b: image holds a text that is neither a URL nor a name below p/"},
 		"a number":                                 {path: "products/b", data: fields{"image": int64(5)}, refuse: "products/b: image holds no string"},
 		"a map":                                    {path: "products/b", data: fields{"more": fields{"url": "p/b.png"}}, refuse: "products/b: more[].url holds no string"},
 		"texts":                                    {path: "products/b", data: fields{"more": array{"p/b.png"}}, refuse: "products/b: more[].url holds no string"},
@@ -85,6 +85,16 @@ func TestDoubtfulReferences(t *testing.T) {
 			enginetest.Want(t, "left", 3, len(f.Objects(t)))
 		})
 	}
+}
+
+// TestManyDoubtfulReferences: a run names the first documents that nobody understands, and says how many others there are.
+func TestManyDoubtfulReferences(t *testing.T) {
+	f := withPictures(t, pictures)
+	for i := range 7 {
+		f.Set(t, fmt.Sprintf("products/odd%d", i), fields{"image": int64(i)})
+	}
+	enginetest.WantAborted(t, f.Run(t, ""), "products/odd0: image holds no string, products/odd1: ", "odd4: image holds no string and 2 others, so")
+	enginetest.Want(t, "left", 3, len(f.Objects(t)))
 }
 
 // TestSpellings: an object that a document means stays, in whatever spelling people write it, and another goes.

@@ -182,7 +182,7 @@ var strangers = map[string]stranger{
 	"within, by reference, old":          {unless: logs("of", nil), data: logsOf},
 	"within, by reference, none":         {unless: logs("by", nil), data: logsOf, kept: true, said: "a document of logs whose by refers to it exists whose sentAt is missing"},
 	"within, by reference, a condition":  {unless: logs("by", fields{"where": array{fields{"field": "open", "==": true}}}), data: logsOf},
-	"within, by reference, in any place": {unless: array{fields{"collectionGroup": "logs", "field": "by", "within": fields{"field": "sentAt", "days": 30}}}, data: logsOf, kept: true, said: "a document of every collection logs whose by refers to it exists whose sentAt is missing"},
+	"within, by reference, in any place": {unless: array{fields{"collectionGroup": "logs", "field": "by", "within": fields{"field": "sentAt", "days": 30}}}, data: logsOf, kept: true, said: "a document of any collection logs whose by refers to it exists whose sentAt is missing"},
 
 	// What a document of unless says; if nobody can tell, it keeps.
 	"a tenant that keeps":               {unless: pro, data: tenants(fields{"tenant": "pro"}), kept: true, said: "tenants/{tenant} whose plan is PRO or ENTERPRISE exists"},

@@ -16,6 +16,7 @@ var (
 
 // path checks a document's path, which may have holes.
 func (c *checker) path(key, path string) {
+	pattern.CheckDollar(&c.Problems, key, path)
 	for _, hole := range criteria.Holes(path) {
 		c.hole(key, hole)
 	}

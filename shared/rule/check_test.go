@@ -156,7 +156,7 @@ func TestWhatIsRefused(t *testing.T) {
 		`{` + good + `,"remove":"tokens"}`:                                                                                  `remove: "tokens" is neither a list nor a map`,
 		`{` + good + `,"remove":"tokens[]"}`:                                                                                `remove: which entries? e.g. "age": {"field":"tokens[].usedAt","days":90}`,
 		`{` + good + `,"remove":"t[]","where":[{"field":"t[].a","is":"missing"}]}`:                                          "where[0]: nobody could tell an entry without t[].a from a misspelt field",
-		`{` + good + `,"where":[{"field":"t[].a","==":1}]}`:                                                                 `where[0].field: "t[].a" is not a field's name`,
+		`{` + good + `,"where":[{"field":"t[].a","==":1}]}`:                                                                 `where[0].field: "t[].a": nothing looks into maps in a list`,
 		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":"{hash}"}}`:                                        `set: a: {hash} would be written as it is`,
 		`{` + guests + `,"with":[{"document":"users/{uid}/a/b"}]}`:                                                          `with[0]: which document? e.g. {"document":"users/{uid}"}`,
 		`{` + guests + `,"with":[{"document":"users/x-{uid}"}]}`:                                                            `with[0]: which document?`,

@@ -58,7 +58,7 @@ var relations = []relation{
 		noun: "document of $ whose # refers to it", plural: "the documents of $ whose # refers to it"},
 	{key: "collectionGroup", of: func(r Relation) string { return r.CollectionGroup }, roles: askedRoles,
 		kinds: []string{criteria.OfDocuments, criteria.OfObjects}, keys: keysOfNaming, field: true,
-		noun: "document of every collection $ whose # refers to it"},
+		noun: "document of any collection $ whose # refers to it"},
 	{key: "objects", of: func(r Relation) string { return r.Objects }, roles: []string{withRole}, kinds: ofDocuments,
 		keys: []string{"field", "metadata"}, plural: "the objects $"},
 }

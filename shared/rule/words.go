@@ -24,7 +24,7 @@ func (r Rule) Words() string {
 	for _, g := range r.Gone {
 		no := "for which no " + g.Noun() + " exists"
 		if r.ByReference() {
-			no = "that no document of " + g.Place("").words() + " refers to in " + g.Field
+			no = "that no document of " + strings.Replace(g.Place("").words(), "every", "any", 1) + " refers to in " + g.Field
 		}
 		whose = append(whose, no)
 	}

@@ -39,10 +39,16 @@ func Check(p *criteria.Problems, key, pattern string) {
 	}
 }
 
+// CheckDollar checks that holes are not written as in a template of JavaScript.
+func CheckDollar(p *criteria.Problems, key, text string) {
+	p.Expect(!strings.Contains(text, "${"), key, "write {name}, without $, in %q", text)
+}
+
 // CheckHoles checks that it is clear what each hole of a pattern stands for.
 func CheckHoles(p *criteria.Problems, key, pattern string) {
 	for part := range strings.SplitSeq(pattern, "/") {
 		several := strings.Count(part, "{")+strings.Count(strings.TrimSuffix(part, ".*"), "*") > 1
+		CheckDollar(p, key, part)
 		p.Expect(len(criteria.Holes(part)) == 0 || !several, key,
 			"%q has two holes in one part, or a hole and a *, and nobody knows where one ends", part)
 	}
