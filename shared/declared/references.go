@@ -146,8 +146,8 @@ func (c references) names(ctx context.Context, r documents.Reader, run cleanup.R
 		unclear = append(unclear, fmt.Sprintf("%d others", others))
 	}
 	if len(unclear) > 0 {
-		return nil, doubtful("%s, so nobody knows which objects %s are in use: correct this, or have another field hold what is no file "+
-			"of the bucket", criteria.List(unclear, "and"), c.Objects)
+		return nil, doubtful("%s, so nobody knows which objects %s are in use: correct this, or have another field hold what is no "+
+			"file of the bucket", criteria.List(unclear, "and"), c.Objects)
 	}
 	return n.has, nil
 }

@@ -109,7 +109,8 @@ func (p *Problems) Field(key, name string) {
 	reserved := slices.ContainsFunc(strings.Split(name, "."),
 		func(part string) bool { return strings.HasPrefix(part, "__") && strings.HasSuffix(part, "__") })
 	if strings.Contains(name, "[].") {
-		p.Add(key, "%q: nothing looks into maps in a list: keep what is looked for in a field or a list of its own, such as clipIds[]", name)
+		p.Add(key, "%q: nothing looks into maps in a list: keep what is looked for in a field or a list of its own, such as "+
+			"clipIds[]", name)
 		return
 	}
 	if p.OneKey(key, name); !strings.Contains(name, "*") {
