@@ -29,7 +29,8 @@ type planned struct {
 	Doubts   []string       `json:"doubts,omitempty"`   // what the project's documents tell against one of your rules
 	Held     *jobstate.Hold `json:"held,omitempty"`     // a run does nothing; nil: nobody holds the job
 
-	err error // as Error
+	err  error  // as Error
+	does string // what a rule does that changes documents, in words
 }
 
 // well reports whether a run would carry out the plan.
@@ -168,6 +169,9 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.Options
 	var log warnings
 	f, err := a.function(job, &log)
 	p := planned{Job: job.Name, err: err}
+	if job.Rule != nil && !job.Rule.Deletes() {
+		p.does = job.Rule.Words()
+	}
 	if err == nil {
 		p.Report, p.err = f.Plan(ctx, o)
 	}
@@ -204,12 +208,21 @@ func (p *printer) planned(planned planned, all bool, remedy string) {
 		return
 	}
 	p.head(r)
+	if planned.does != "" {
+		p.Say("", 2, 2, "it %s", planned.does)
+	}
+	stopped := r.Status == report.Aborted
+	if stopped { // before what it would do
+		p.failures(r)
+	}
 	p.plan(r, all)
 	if len(r.Plan) > 0 && len(r.Kept)+len(r.NotCounted)+len(r.Warnings)+len(r.Failures)+len(planned.Warnings) > 0 {
 		p.Line("")
 	}
 	p.kept(r)
-	p.failures(r)
+	if !stopped {
+		p.failures(r)
+	}
 	said := planned.Warnings
 	if !all {
 		said = said[:min(len(said), fewWarnings)]

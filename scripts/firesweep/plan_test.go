@@ -149,7 +149,11 @@ func TestPlanOfTheApplication(t *testing.T) {
 	}
 	o.inApp(t, map[string]string{"firesweep.json": drafts})
 	want(t, "its own", []string{"cleanupDrafts"}, jobs())
-	wantNone(t, o.well(t, "plan"), "Do it:") // nothing is due
+	wantNone(t, o.well(t, "plan"), "Do it:", "it deletes") // nothing is due
+	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, `"rules": [`, `"rules": [{ "name": "hideReports",
+		"schedule": "0 4 * * *", "collection": "reports", "age": "any", "where": [{ "field": "hidden", "is": "not true" }], "set": { "hidden": true } }, `, 1)})
+	wantParts(t, oneLine(o.well(t, "plan", "hideReports")), "it sets hidden to true in documents of reports whose", "reports/")
+	o.inApp(t, map[string]string{"firesweep.json": drafts})
 	file := filepath.Join(t.TempDir(), "plan.json")
 	for args, next := range map[string]string{
 		"--project " + o.ID: "--project " + o.ID + " cleanupReports", "--out " + file: "--plan " + file,
@@ -160,6 +164,9 @@ func TestPlanOfTheApplication(t *testing.T) {
 	o.env["MAX_ACTIONS"] = "1"
 	out, _ := o.ends(t, exitFailed, "plan", "cleanupReports")
 	wantParts(t, out, "\n    firesweep run cleanupReports --force\n")
+	limit, items, _ := strings.Cut(out, "reports/")
+	wantParts(t, limit, "a safety limit stopped it")
+	wantNone(t, items, "a safety limit stopped it")
 	out, _ = o.ends(t, exitFailed, "plan", "cleanupReports", "--project", o.ID)
 	wantParts(t, out, "\n    firesweep run --project "+o.ID+" cleanupReports --force\n")
 	wantNone(t, out, "Do it:")
