@@ -261,20 +261,20 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 	for what, tt := range map[string]struct {
 		job     cleanup.Job
 		todo    map[string]any // what an interrupted run has left to do, if any
-		disturb func(f *enginetest.Function, saved, late *atomic.Bool)
+		disturb func(t *testing.T, f *enginetest.Function, saved, late *atomic.Bool)
 		want    report.Status
 	}{
 		"an account whose document is asked for": {leaving, enginetest.AccountOf("person", "people/p1"),
-			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
+			func(_ *testing.T, f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
 		"a file whose document is asked for": {leaving, file,
-			func(f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
-		"a file when time is up": {leaving, file, func(f *enginetest.Function, saved, late *atomic.Bool) {
+			func(_ *testing.T, f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
+		"a file when time is up": {leaving, file, func(_ *testing.T, f *enginetest.Function, saved, late *atomic.Bool) {
 			onCalls(f, "RunAggregationQuery", func(int) error {
 				late.Store(saved.Load())
 				return nil
 			})
 		}, report.Partial},
-		"an account with documents to go along": {each, nil, func(f *enginetest.Function, _, _ *atomic.Bool) {
+		"an account with documents to go along": {each, nil, func(_ *testing.T, f *enginetest.Function, _, _ *atomic.Bool) {
 			f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
 				if strings.Contains(fmt.Sprint(r.GetWrites()), "/cleanupTodo/") {
 					return denied
@@ -282,7 +282,7 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 				return send()
 			})
 		}, report.Failed},
-		"an account that is refused": {each, nil, func(f *enginetest.Function, _, _ *atomic.Bool) {
+		"an account that is refused": {each, nil, func(t *testing.T, f *enginetest.Function, _, _ *atomic.Bool) {
 			f.FailDelete(t, "p1", "NOT_DISABLED : Disable the account before batch deletion.")
 		}, report.Failed},
 	} {
@@ -295,7 +295,7 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 			}
 			late := lateClock(f)
 			saved := onSaved(f, func() {})
-			tt.disturb(f, saved, late)
+			tt.disturb(t, f, saved, late)
 			got := f.Run(t, "")
 			enginetest.Want(t, "status", tt.want, got.Status)
 			enginetest.Want(t, "accounts", []string{"p1"}, f.Accounts(t))
