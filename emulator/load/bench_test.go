@@ -203,8 +203,9 @@ func writePage() error {
 	alike := map[string][]string{} // kinds of names, by what their listing takes
 	most := map[string]int{}       // MiB, by the same
 	for _, m := range kinds.FindAllStringSubmatch(string(output), -1) {
-		took, held := m[2]+" | "+m[3], 0
-		if held, err = strconv.Atoi(m[4]); err != nil {
+		took := m[2] + " | " + m[3]
+		held, err := strconv.Atoi(m[4])
+		if err != nil {
 			return err
 		}
 		alike[took], most[took] = append(alike[took], m[1]), max(most[took], held)

@@ -169,8 +169,8 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.Options
 	var log warnings
 	f, err := a.function(job, &log)
 	p := planned{Job: job.Name, err: err}
-	if job.Rule != nil && !job.Rule.Deletes() {
-		p.does = job.Rule.Words()
+	if job.Rule != nil && !job.Deletes() {
+		p.does = job.Words()
 	}
 	if err == nil {
 		p.Report, p.err = f.Plan(ctx, o)

@@ -265,9 +265,13 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 		want    report.Status
 	}{
 		"an account whose document is asked for": {leaving, enginetest.AccountOf("person", "people/p1"),
-			func(_ *testing.T, f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
+			func(_ *testing.T, f *enginetest.Function, saved, _ *atomic.Bool) {
+				denySaved(f, saved, "RunAggregationQuery")
+			}, report.Failed},
 		"a file whose document is asked for": {leaving, file,
-			func(_ *testing.T, f *enginetest.Function, saved, _ *atomic.Bool) { denySaved(f, saved, "RunAggregationQuery") }, report.Failed},
+			func(_ *testing.T, f *enginetest.Function, saved, _ *atomic.Bool) {
+				denySaved(f, saved, "RunAggregationQuery")
+			}, report.Failed},
 		"a file when time is up": {leaving, file, func(_ *testing.T, f *enginetest.Function, saved, late *atomic.Bool) {
 			onCalls(f, "RunAggregationQuery", func(int) error {
 				late.Store(saved.Load())
