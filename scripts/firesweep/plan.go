@@ -161,7 +161,12 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 		plans = append(plans, one)
 		p.planned(one, all, a.remedy(ctx, one.err))
 	}
-	return plans, nil
+	left, err := a.halfDone(ctx)
+	if slices.ContainsFunc(plans, func(p planned) bool { return p.Report == nil }) {
+		err = nil // it is what a plan has said
+	}
+	p.halfDone(left)
+	return plans, err
 }
 
 // planHere plans in this process.
