@@ -287,5 +287,7 @@ func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Re
 			beside = append(beside, *own.Rule)
 		}
 	}
-	return doubts.Of(ctx, p.DB.Reader, *job.Rule, beside, targets, planned.Warnings...)
+	list, closes := a.listing(ctx, job)
+	defer closes()
+	return doubts.Of(ctx, p.DB.Reader, list, *job.Rule, beside, targets, planned.Warnings...)
 }

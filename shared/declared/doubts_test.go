@@ -90,7 +90,7 @@ func TestDoubts(t *testing.T) {
 			f.SetMany(t, tt.users, func(i int) (string, fields) { return fmt.Sprintf("users/u%02d", i), fields{"x": true} })
 			f.Set(t, "drafts/d00/comments/c", fields{"x": true})
 			f.Set(t, "teams/t99", fields{"x": true})
-			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, nil, nil))
+			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), nil, *entry(t, rule).Rule, nil, nil))
 		})
 	}
 }
@@ -122,7 +122,7 @@ func TestDoubtsOfReferences(t *testing.T) {
 	enginetest.Want(t, "doubts", []string{"gone[0]: email holds an address of e-mail or a name in 1 of 1, and an account is found by its uid: name the field that holds that",
 		"documents of plans refer to documents of patients by people[].who, and would refer to nothing: no relation finds ids in maps of a list: have another list hold their ids",
 		fmt.Sprintf(refer, "teams", "lead"), fmt.Sprintf(refer, "visits", "of")},
-		doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, nil, nil))
+		doubts.Of(t.Context(), reader(t, f), nil, *entry(t, rule).Rule, nil, nil))
 }
 
 // TestDoubtsOfMany: of a collection that is larger than what is looked at, a query tells what nobody has. A field or a value that a
@@ -148,7 +148,7 @@ func TestDoubtsOfMany(t *testing.T) {
 				}
 				return fmt.Sprintf("drafts/d%03d", i), d
 			})
-			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), *entry(t, tt.rule).Rule, nil, nil))
+			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), nil, *entry(t, tt.rule).Rule, nil, nil))
 		})
 	}
 }

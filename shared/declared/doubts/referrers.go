@@ -105,6 +105,9 @@ func (l *looking) referrers(ctx context.Context) {
 		l.twins(ctx, of[at], targets[0])
 	}
 	l.files(shared)
+	if l.list != nil && targets[0].with.Key == "" && targets[0].folder == "" {
+		l.named(ctx, targets[0])
+	}
 	if n := len(skipped); n > 0 {
 		if n > shown {
 			skipped = append(skipped[:shown], fmt.Sprintf("%d others", n-shown))
