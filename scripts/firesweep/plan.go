@@ -43,8 +43,7 @@ func (p planned) due() int {
 	if p.Report == nil || p.Held != nil {
 		return 0
 	}
-	t := p.Report.Totals()
-	return t.Planned - t.Changed // since the plan was approved
+	return p.Report.Totals().Planned - p.Report.Stay()
 }
 
 // planFlags are the flags of plan.
