@@ -55,7 +55,9 @@ type Listing func(ctx context.Context, prefix string) ([]string, error)
 // a document that would stay, unless a plan that deletes something has said these. planned are the paths, names or uids of that
 // plan, and said its warnings, which are left out; beside are the application's rules. With files, those with the ids of what is
 // deleted are looked for. What could not be looked at is said, too.
-func Of(ctx context.Context, r documents.Reader, files Listing, of rule.Rule, beside []rule.Rule, planned []string, said ...string) []string {
+func Of(
+	ctx context.Context, r documents.Reader, files Listing, of rule.Rule, beside []rule.Rule, planned []string, said ...string,
+) []string {
 	l := &looking{Rule: of, Reader: r, along: map[string][]documents.Document{}, due: planned, beside: beside, list: files,
 		place: place{at: of.Place()}, meter: usage.FromContext(ctx)}
 	ctx = usage.NewContext(ctx, l.meter)

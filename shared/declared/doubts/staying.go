@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -75,14 +76,13 @@ func (l *looking) wouldStay(what string, there, n int, write string) {
 
 // named is twins of the folders at the top of the bucket: of their files, or of the folders in them.
 func (l *looking) named(ctx context.Context, own target) {
+	if own.with.Key != "" || own.folder != "" || len(own.values) == 0 {
+		return
+	}
 	folders, err := l.list(ctx, "")
 	for _, folder := range folders[:min(asking, len(folders))] {
-		says := func(r rule.Rule) bool {
-			return slices.ContainsFunc(append(r.With, rule.Relation{Objects: r.Objects}), func(w rule.Relation) bool {
-				return w.Objects != "" && strings.HasPrefix(w.Objects, folder)
-			})
-		}
-		if err != nil || !strings.HasSuffix(folder, "/") || slices.ContainsFunc(append(l.beside, l.Rule), says) {
+		says := func(w rule.Relation) bool { return strings.HasPrefix(w.Objects, folder) }
+		if err != nil || !strings.HasSuffix(folder, "/") || slices.ContainsFunc(l.With, says) || l.deletesBelow(folder) {
 			continue
 		}
 		n, there, rest := min(leastOf, len(own.values)), 0, ""
@@ -117,6 +117,31 @@ func (l *looking) named(ctx context.Context, own target) {
 		l.wouldStay("files below "+folder, there, n, write)
 	}
 	l.failed = cmp.Or(l.failed, err)
+}
+
+// deletesBelow reports whether a rule about files is about some of a folder.
+func (l *looking) deletesBelow(folder string) bool {
+	return slices.ContainsFunc(l.beside, func(r rule.Rule) bool { return strings.HasPrefix(r.Objects, folder) })
+}
+
+// copies says of files that are deleted because a field refers to them that their resized copies would stay.
+func (l *looking) copies(ctx context.Context) {
+	for _, w := range l.With {
+		folder := pattern.Folder(w.Objects)
+		if w.Field == "" || folder == "" || l.deletesBelow(folder) {
+			continue
+		}
+		names, err := l.list(ctx, folder)
+		l.failed = cmp.Or(l.failed, err)
+		at := slices.IndexFunc(names, func(name string) bool {
+			of := declared.OriginalOf(name)
+			return of != name && slices.Contains(names, of)
+		})
+		if at >= 0 {
+			l.say(`%s: resized copies, such as %s, would stay: to delete them, too, write a rule about files, {"objects": %q, "gone": [%s]}`,
+				w.Key, names[at], w.Objects, byField(l.at, w.Field))
+		}
+	}
 }
 
 // idOf returns the id that a file of a folder has in its name, or of which its folder is.
@@ -168,7 +193,7 @@ func (l *looking) files(shared map[string]bool) {
 			of, write := l.Source(), fmt.Sprintf(`add {"objects": "%s**", "field": %q} to "with"`, at.folder, at.field)
 			if w.Key != "" {
 				of = w.Subcollection
-				write = fmt.Sprintf(`write a rule about files with {"collectionGroup": %q, "field": %q} in "gone"`, of, at.field)
+				write = "write a rule about files with " + byField(rule.Anywhere(of), at.field) + ` in "gone"`
 			}
 			l.say("%s of documents of %s refers to files below %s, and these would stay: to delete them, too, %s", at.field, of,
 				at.folder, write)
