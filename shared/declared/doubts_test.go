@@ -95,6 +95,17 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
+// TestDoubtsOfTextsThatAreNoTimes: a query finds them among later times, so that a run takes them to be not due.
+func TestDoubtsOfTextsThatAreNoTimes(t *testing.T) {
+	rule := fields{"collection": "drafts", "age": fields{"field": "at", "as": "text", "days": 30}}
+	f := start(t, rule)
+	for i, at := range []string{"31/12/2019", "2020-01-31", "2020-02-28", "2020-03-31"} {
+		f.Set(t, fmt.Sprintf("drafts/d%d", i), fields{"at": at})
+	}
+	enginetest.Want(t, "doubts", []string{"age: at is no time that can be read in 1 of 4, and the rule keeps these"},
+		doubts.Of(t.Context(), reader(t, f), nil, *entry(t, rule).Rule, nil, nil))
+}
+
 // reader returns a reader of a function's database.
 func reader(t *testing.T, f *enginetest.Function) documents.Reader {
 	t.Helper()
