@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -79,6 +81,9 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	jobs, err := a.toPlan(names, readOf)
 	if err != nil {
 		return err
+	}
+	if _, err := os.Stat(filepath.Dir(f.out)); f.out != "" && err != nil {
+		return wrongUse("--out: %w", err)
 	}
 	p := a.aside(true)
 	plans, err := a.planAll(c.Context(), jobs, p, f.all, engine.Options{Force: f.force, Versions: f.out != ""}, nil)

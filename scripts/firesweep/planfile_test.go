@@ -92,6 +92,7 @@ func TestPlanFilesThatAreRefused(t *testing.T) {
 	}
 	o.now = written
 	o.refuses(t, exitWrongUse, "no such file", "run", "--plan", "none.json")
+	o.refuses(t, exitWrongUse, "--out: stat /none: no such file", "plan", "--out", "/none/p.json", "cleanupReports") // it plans nothing before
 	o.env["MAX_ACTIONS"] = "1"
 	_, errs := o.ends(t, exitFailed, "plan", "--out", filepath.Join(t.TempDir(), "p"), "cleanupReports")
 	wantParts(t, errs, "no plan was written ")

@@ -49,6 +49,8 @@ func TestDoubts(t *testing.T) {
 			[]string{"unless[0]: no document of drafts has stat, so it keeps nothing: is it state?"}},
 		"a hole": {fields{"age": "any", "gone": array{fields{"document": "users/{userId}"}}, "with": all}, 30, nil,
 			[]string{"no document of drafts has userId: is that its name?"}},
+		"no braces": {fields{"collection": "drafts/draft/comments", "age": "any"}, 30, nil, []string{
+			"the collection drafts/draft/comments has no document: is it drafts/{draft}/comments?"}},
 		"another collection": {fields{"collection": "draft", "age": "any"}, 30, nil, []string{"the collection draft has no document: is it drafts?"}},
 		"a value": {fields{"age": "any", "where": array{fields{"field": "state", "==": "Open"}}, "with": all}, 30, nil,
 			[]string{"where[0]: there is no document of drafts whose state is Open; the documents looked at have closed and open"}},
