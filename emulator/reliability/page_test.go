@@ -60,9 +60,7 @@ func (f *figures) write(t *testing.T) {
 		table += "\n"
 	}
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	before, rest, _ := strings.Cut(string(text), "<!-- figures -->\n")
 	_, after, found := strings.Cut(rest, "<!-- end figures -->")
 	if !found {

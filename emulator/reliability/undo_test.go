@@ -187,9 +187,7 @@ func (w *world) resume(t *testing.T) {
 		names = append(names, w.worker.Name)
 	}
 	for _, name := range names {
-		if err := p.Resume(t.Context(), name); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, p.Resume(t.Context(), name))
 	}
 	if w.deliver(t, Undisturbed()); w.worker != nil && w.pending() == 0 {
 		w.Tasks().Clear()

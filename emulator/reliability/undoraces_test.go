@@ -176,9 +176,7 @@ func tryUndoRace(t *testing.T, s subject, _ *expected, p point) (lines []string,
 	w.run(t, Undisturbed())
 	after, runs := w.state(t), enginetest.LoggedRuns(t, w.content.Firestore)
 	foretold, _, err := w.undo(t, Undisturbed(), runs, restore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	users := edits(foretold, before, after, p.at)
 	steps = At(p.at, Fault{first: func() {
 		for _, e := range users {

@@ -23,6 +23,14 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // texts returns the errors as texts, empty for nil.
 func texts(errs []error) []string {
 	all := make([]string, len(errs))
@@ -43,9 +51,7 @@ func google(t *testing.T, answer http.HandlerFunc, pauses *int) *Client {
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
 	c := &Client{project: "demo-google", batches: rate.NewLimiter(rate.Inf, 1)}
-	if err := c.open(t.Context(), toServer(server.Listener.Addr().String())); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, c.open(t.Context(), toServer(server.Listener.Addr().String())))
 	c.sleep = func(ctx context.Context, _ time.Duration) error {
 		*pauses++
 		return ctx.Err()
@@ -118,9 +124,7 @@ func TestDelete(t *testing.T) {
 	}
 	p.FailDelete(t, "u2", "INTERNAL_ERROR")
 	c, err := Open(t.Context(), p.ID, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if c.batches.Limit() != 1 || c.batches.Burst() != 1 {
 		t.Errorf("%v calls a second, %d at once: the API allows one", c.batches.Limit(), c.batches.Burst())
 	}

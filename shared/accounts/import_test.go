@@ -23,9 +23,7 @@ import (
 func importer(t *testing.T, p *backendstest.Project, around Around) Importer {
 	t.Helper()
 	c, err := Open(t.Context(), p.ID, false, around)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	c.sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 	return c.Importer()
 }
@@ -34,9 +32,7 @@ func importer(t *testing.T, p *backendstest.Project, around Around) Importer {
 func wantImported(t *testing.T, i Importer, all []Account, want ...string) {
 	t.Helper()
 	refused, err := i.Import(t.Context(), all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(refused))); diff != "" {
 		t.Errorf("refused (-want +got):\n%s\n%v", diff, refused)
 	}

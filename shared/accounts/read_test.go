@@ -23,9 +23,7 @@ import (
 func opened(t *testing.T, p *backendstest.Project) Writer {
 	t.Helper()
 	c, err := Open(t.Context(), p.ID, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return c.Writer()
 }
 
@@ -34,9 +32,7 @@ func listed(t *testing.T, r Reader, token string) map[string]Account {
 	t.Helper()
 	all := map[string]Account{}
 	for page, err := range r.Pages(t.Context(), token) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		for _, a := range page.Accounts {
 			all[a.UID] = a
 		}
@@ -63,9 +59,7 @@ func TestListedAndLookedUpAlike(t *testing.T) {
 	r := opened(t, p)
 	all := listed(t, r.Reader, "")
 	found, err := r.Get(t.Context(), []string{"google", "nobody", "password", "phone", "anonymous", "custom", ""})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if len(found) != 5 || len(all) != 5 {
 		t.Fatalf("%v, looked up %+v, listed %+v", err, found, all)
 	}
@@ -201,9 +195,7 @@ func TestPages(t *testing.T) {
 	var meter usage.Meter
 	seen := 0
 	for page, err := range r.Pages(usage.NewContext(t.Context(), &meter), "") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		seen += len(page.Accounts)
 		tokens = append(tokens, page.Next)
 	}
@@ -271,9 +263,7 @@ func TestReadsAreMadeAgain(t *testing.T) {
 			defer server.Close()
 			t.Setenv(emulatorHost, server.Listener.Addr().String())
 			c, err := Open(t.Context(), "demo-a", false, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			_, err = c.Writer().Get(t.Context(), []string{"u1"})
 			if calls != tt.calls || fmt.Sprint(err) != map[bool]string{true: "<nil>", false: tt.want}[tt.want == ""] {
 				t.Errorf("%d calls, %v", calls, err)
@@ -286,9 +276,7 @@ func TestReadOnly(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Import(t, new(auth.UserToImport).UID("u1"))
 	c, err := Open(t.Context(), p.ID, false, ReadOnly(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	c.Unpace()
 	if failed := c.Writer().Delete(t.Context(), []string{"u1"}); failed[0] == nil {
 		t.Error("a deletion was sent")
@@ -335,9 +323,7 @@ func TestTenants(t *testing.T) {
 			defer server.Close()
 			t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", strings.TrimPrefix(server.URL, "http://"))
 			c, err := Open(t.Context(), "p", false, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			may, err := c.Writer().Tenants(t.Context())
 			if may != tt.may || asked != tt.asked || (err == nil) != (tt.fails == "") || err != nil && err.Error() != tt.fails {
 				t.Errorf("%v, %v after %d requests", may, err, asked)

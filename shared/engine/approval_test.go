@@ -46,9 +46,7 @@ func runBy(t testing.TB, f *enginetest.Function, a *report.Approval) *report.Rep
 		enginetest.Want(t, "another run follows", false, more)
 		rep = r
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return rep
 }
 

@@ -99,9 +99,7 @@ func TestObjectsThatChangeBetweenLookAndDeletion(t *testing.T) {
 
 			// What stayed, and its owner deletes later, no undo brings back.
 			for _, name := range []string{"p1/relabelled", "p1/replaced"} {
-				if err := f.Storage(t).Bucket(f.Bucket).Object(name).Delete(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				ok(t, f.Storage(t).Bucket(f.Bucket).Object(name).Delete(t.Context()))
 			}
 			takeBack(t, f, first)
 			enginetest.Want(t, "objects after an undo", []string{"p1/touched", "p12/other"}, f.Objects(t))

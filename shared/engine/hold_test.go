@@ -41,9 +41,7 @@ func TestHeldJob(t *testing.T) {
 		t.Errorf("the record says %+v", record)
 	}
 	p := f.Restorer(t, nil)
-	if err := p.Resume(t.Context(), "testJob"); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, p.Resume(t.Context(), "testJob"))
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 3))
 }
 

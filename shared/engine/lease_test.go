@@ -67,9 +67,7 @@ func TestKilledRunIsFound(t *testing.T) {
 	next := f.Run(t, "")
 	enginetest.WantReport(t, next, report.Completed, map[string]report.Counts{})
 	saved, err := report.Of(documents.Document{Data: f.Documents(t, "cleanupRuns")[killed.RunID]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if saved.Status != report.Killed || saved.Job != "testJob" || !saved.Now.Equal(killed.Now) || !saved.StartedAt.Equal(killed.StartedAt) ||
 		!saved.Force || saved.Database != killed.Database || saved.Version != killed.Version || len(saved.Actions) > 0 ||
 		len(saved.Failures) != 1 || !strings.Contains(saved.Failures[0].Error, "it was killed") {
@@ -85,9 +83,7 @@ func TestKilledRunIsFound(t *testing.T) {
 func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
 	t.Parallel()
 	cursor, err := documents.Query{Collection: "things"}.After(documents.Document{Path: "things/t001"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	f := thingsFunction(t, 10, 3)
 	f.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
 		if n == 1 { // another run has ended, partial
@@ -137,8 +133,6 @@ func TestMonth(t *testing.T) {
 func stateOf(t *testing.T, f *enginetest.Function) jobstate.State {
 	t.Helper()
 	s, _, err := f.Restorer(t, nil).State(t.Context(), "testJob")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return s
 }

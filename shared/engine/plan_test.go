@@ -46,9 +46,7 @@ func TestPlanWritesNothing(t *testing.T) {
 	var progress func() report.Progress
 	for _, now := range []time.Time{start, start.AddDate(1, 0, 0), start.AddDate(-1, 0, 0)} {
 		rep, err := f.Plan(t.Context(), engine.Options{Now: now, Watch: func(now func() report.Progress) { progress = now }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{"delete thing": {Planned: n}})
 		enginetest.Want(t, "dry run, truncated", [2]bool{true, false}, [2]bool{rep.DryRun, rep.Truncated})
 		enginetest.Want(t, "plan", n, len(rep.Plan))
@@ -224,9 +222,7 @@ func TestWhoseQuotaCounts(t *testing.T) {
 	f.Uses = append(f.Uses, config.Auth)
 	person := filepath.Join(t.TempDir(), "credentials.json")
 	text := `{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r","quota_project_id":"another"}`
-	if err := os.WriteFile(person, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.WriteFile(person, []byte(text), 0o600))
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", person)
 	t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", "")
 	transport := http.DefaultTransport.(*http.Transport)

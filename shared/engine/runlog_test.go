@@ -250,15 +250,11 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 			t.Fatalf("%s: no request in %q", name, got.Failures[0].Error)
 		}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, address[1], strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		req.Header.Set("Authorization", "Bearer owner")
 		req.Header.Set("Content-Type", "application/json")
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if err := resp.Body.Close(); err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %s %s", name, address[1], resp.Status)
 		}

@@ -39,9 +39,7 @@ func newStoppable(t *testing.T, f *enginetest.Function) *stoppable {
 	f.Hooks.DeafToStop = false
 	f.Clock = func() time.Time { return start.Add(time.Duration(s.ahead.Load()) * time.Second) }
 	c, err := documents.Open(t.Context(), documents.Database{Project: f.ID, ID: "(default)", EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	s.writer = c.Writer(pace.NewRate())
 	return s

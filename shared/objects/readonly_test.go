@@ -29,9 +29,7 @@ func TestReadOnly(t *testing.T) {
 			body = strings.NewReader("{}")
 		}
 		r, err := http.NewRequestWithContext(t.Context(), tt.method, "http://storage.invalid/b/bucket/o/name", body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		response, err := client.Do(r)
 		if err == nil {
 			_ = response.Body.Close()

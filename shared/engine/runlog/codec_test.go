@@ -19,6 +19,14 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func ref(id string) documents.Ref { return documents.Ref{Collection: "things", ID: id} }
 
 func someRecords(t testing.TB) []undo.Record {
@@ -35,9 +43,7 @@ func someRecords(t testing.TB) []undo.Record {
 		{documents.Write{Op: documents.Create, Ref: ref("c"), Data: map[string]any{"x": 1.5}}, nil},
 	} {
 		r, err := undo.Of(w.Write, documents.Document{Path: w.Ref.Path(), Data: w.before}, w.before != nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		all = append(all, r)
 	}
 	all[1].Of = len(all) + 1
@@ -49,9 +55,7 @@ func someRecords(t testing.TB) []undo.Record {
 func TestPack(t *testing.T) {
 	want := someRecords(t)
 	entries, err := Pack(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	got, err := Unpack(entries)
 	if diff := cmp.Diff(want, got, protocmp.Transform(), cmpopts.EquateEmpty()); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -69,9 +73,7 @@ func TestPackWhatIsLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := undo.Of(documents.Write{Op: documents.Delete, Ref: ref("large")}, documents.Document{Data: map[string]any{"x": large}}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	entries, err := Pack([]undo.Record{r, r})
 	if err != nil || len(entries) < 2 {
 		t.Fatalf("%d entries, %v", len(entries), err)
@@ -92,9 +94,7 @@ func TestPackWhatIsLarge(t *testing.T) {
 		}
 	}
 	small, err := undo.Of(documents.Write{Op: documents.Delete, Ref: ref("small")}, documents.Document{Data: map[string]any{"text": strings.Repeat("spam ", 50)}}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if entries, err := Pack(slices.Repeat([]undo.Record{small}, 400)); err != nil || len(entries) != 1 {
 		t.Errorf("400 small documents take %d entries, %v", len(entries), err)
 	}
@@ -148,9 +148,7 @@ func TestRecordsThatNoRunLeft(t *testing.T) {
 		`{"account":{"data":"{}"}}`:                                     false,
 	} {
 		parts, err := Pack(json.RawMessage("[" + record + "]"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if got, err := Unpack(parts); (err == nil) != fine {
 			t.Errorf("%s: %+v, %v", record, got, err)
 		}
@@ -181,9 +179,7 @@ func FuzzUnpack(f *testing.F) {
 			return
 		}
 		again, err := Pack(records)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if got, err := Unpack(again); err != nil || !cmp.Equal(records, got, protocmp.Transform(), cmpopts.EquateEmpty()) {
 			t.Errorf("again %+v, %v", got, err)
 		}
