@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"firebase.google.com/go/v4/auth"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/api/googleapi"
 	"google.golang.org/api/identitytoolkit/v1"
 
@@ -44,6 +43,20 @@ func listed(t *testing.T, r Reader, token string) map[string]Account {
 	return all
 }
 
+// emulated returns a writer on a server in place of the emulator, of a project p.
+func emulated(t *testing.T, answer http.HandlerFunc) Writer {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		answer(w, r)
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv(emulatorHost, server.Listener.Addr().String())
+	c, err := Open(t.Context(), "p", false, nil)
+	ok(t, err)
+	return c.Writer()
+}
+
 // TestListedAndLookedUpAlike goes through Google's client to a server.
 func TestListedAndLookedUpAlike(t *testing.T) {
 	p := backendstest.Start(t)
@@ -52,12 +65,10 @@ func TestListedAndLookedUpAlike(t *testing.T) {
 		new(auth.UserToImport).UID("google").Email("a@example.com").EmailVerified(true).Disabled(true).CustomClaims(map[string]any{"admin": true}).
 			ProviderData([]*auth.UserProvider{{ProviderID: "google.com", UID: "g1"}}),
 	)
-	if _, err := p.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("password").Email("b@example.com").Password("secret7")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("phone").PhoneNumber("+819012345678")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := p.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("password").Email("b@example.com").Password("secret7"))
+	ok(t, err)
+	_, err = p.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("phone").PhoneNumber("+819012345678"))
+	ok(t, err)
 	p.Import(t, new(auth.UserToImport).UID("custom").Metadata(&auth.UserMetadata{CreationTimestamp: 1000, LastLogInTimestamp: 2000}))
 	p.SetAccount(t, "custom", map[string]any{"customAuth": true, "lastRefreshAt": "1970-01-01T00:00:03.5Z"})
 	r := opened(t, p)
@@ -68,27 +79,19 @@ func TestListedAndLookedUpAlike(t *testing.T) {
 		t.Fatalf("%v, looked up %+v, listed %+v", err, found, all)
 	}
 	for _, a := range found {
-		if diff := cmp.Diff(a, all[a.UID]); diff != "" {
-			t.Errorf("%s is not told alike (-looked up +listed):\n%s", a.UID, diff)
-		}
+		same(t, a.UID+" as it is listed, and looked up", all[a.UID], a)
 		is := []bool{a.UID == "anonymous", a.UID == "password", a.UID == "google"}
-		if diff := cmp.Diff(is, []bool{a.Anonymous(), a.Unverified(), a.Disabled}); diff != "" {
-			t.Errorf("%s: anonymous, unverified, disabled (-want +got):\n%s", a.UID, diff)
-		}
+		same(t, a.UID+": anonymous, unverified, disabled", is, []bool{a.Anonymous(), a.Unverified(), a.Disabled})
 	}
 	if a := all["custom"]; !a.CustomAuth || a.LastRefresh != 3500 {
 		t.Errorf("%+v", a)
 	}
 	a := all["anonymous"]
-	if diff := cmp.Diff([]int64{1000, 2000, 0}, []int64{a.Created, a.LastLogin, a.LastRefresh}); diff != "" {
-		t.Errorf("times (-want +got):\n%s", diff)
-	}
+	same(t, "times", []int64{1000, 2000, 0}, []int64{a.Created, a.LastLogin, a.LastRefresh})
 	if a := all["google"]; len(a.Providers) != 1 || a.Providers[0].UID != "g1" {
 		t.Errorf("providers %+v", a.Providers)
 	}
-	if claims := all["google"].Claims; string(claims["admin"]) != "true" {
-		t.Errorf("claims %v", claims)
-	}
+	same(t, "claim", "true", string(all["google"].Claims["admin"]))
 }
 
 // TestWhichAccountIsWhich: what is no anonymous account though it looks like one.
@@ -157,18 +160,16 @@ func TestSharing(t *testing.T) {
 	}
 	wantImported(t, importer(t, p, nil), []Account{whole})
 	r := opened(t, p).Reader
-	if diff := cmp.Diff(map[string]Account{"whole": whole}, listed(t, r, "")); diff != "" {
-		t.Errorf("listed (-want +got):\n%s", diff)
-	}
+	same(t, "listed", map[string]Account{"whole": whole}, listed(t, r, ""))
 	for name, by := range map[string]Account{
 		"uid": {UID: "whole"}, "address": {Email: "A@example.com"}, "number": {PhoneNumber: "+819012345678"},
 		"identity": {Providers: []Provider{{ID: "google.com", UID: "g1"}}},
 	} {
 		var meter usage.Meter
 		found, err := r.Sharing(usage.NewContext(t.Context(), &meter), []Account{by})
-		if diff := cmp.Diff([]Account{whole}, found); diff != "" || err != nil || meter.Usage().AuthCalls != 1 {
-			t.Errorf("%s: %v, %d calls (-want +got):\n%s", name, err, meter.Usage().AuthCalls, diff)
-		}
+		ok(t, err)
+		same(t, "found by "+name, []Account{whole}, found)
+		same(t, "calls", int64(1), meter.Usage().AuthCalls)
 	}
 	odd := Account{
 		UID: strings.Repeat("長", 129), Email: "a@b@c", PhoneNumber: "number", Providers: []Provider{{ID: "google.com"}, {UID: "g1"}},
@@ -181,9 +182,8 @@ func TestSharing(t *testing.T) {
 		uids = append(uids, fmt.Sprintf("nobody%d", n))
 	}
 	exist, err := r.Exist(t.Context(), append(uids, "whole", ""))
-	if diff := cmp.Diff(map[string]bool{"whole": true}, exist); diff != "" || err != nil {
-		t.Errorf("%v, exist (-want +got):\n%s", err, diff)
-	}
+	ok(t, err)
+	same(t, "exist", map[string]bool{"whole": true}, exist)
 }
 
 // TestPages: each account once, over several pages, from any of them on.
@@ -206,9 +206,7 @@ func TestPages(t *testing.T) {
 	if seen != 2500 || meter.Usage().AuthCalls != 3 {
 		t.Errorf("%d accounts in %d calls", seen, meter.Usage().AuthCalls)
 	}
-	if rest := listed(t, r.Reader, tokens[1]); len(rest) != 500 {
-		t.Errorf("%d accounts behind the second page", len(rest))
-	}
+	same(t, "accounts behind the second page", 500, len(listed(t, r.Reader, tokens[1])))
 	for _, err := range r.Pages(t.Context(), "") {
 		if err != nil {
 			t.Error(err)
@@ -255,20 +253,13 @@ func TestReadsAreMadeAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Header.Get("Authorization") != "Bearer owner" {
-					t.Error("not asked as an administrator")
-				}
-				w.Header().Set("Content-Type", "application/json")
+			r := emulated(t, func(w http.ResponseWriter, r *http.Request) {
+				same(t, "who asks", "Bearer owner", r.Header.Get("Authorization"))
 				w.WriteHeader(tt.answers[calls])
 				fmt.Fprint(w, `{"error":{"code":0,"message":"it says why"}}`)
 				calls++
-			}))
-			defer server.Close()
-			t.Setenv(emulatorHost, server.Listener.Addr().String())
-			c, err := Open(t.Context(), "demo-a", false, nil)
-			ok(t, err)
-			_, err = c.Writer().Get(t.Context(), []string{"u1"})
+			})
+			_, err := r.Get(t.Context(), []string{"u1"})
 			if calls != tt.calls || fmt.Sprint(err) != map[bool]string{true: "<nil>", false: tt.want}[tt.want == ""] {
 				t.Errorf("%d calls, %v", calls, err)
 			}
@@ -288,9 +279,7 @@ func TestReadOnly(t *testing.T) {
 	if _, err := c.Importer().Import(t.Context(), []Account{{UID: "u2"}}); err == nil {
 		t.Error("an import was sent")
 	}
-	if there := listed(t, c.Writer().Reader, ""); len(there) != 1 {
-		t.Errorf("%+v", there)
-	}
+	same(t, "accounts", 1, len(listed(t, c.Writer().Reader, "")))
 }
 
 // TestTenants: what Google answers, and what Firebase's emulator does.
@@ -311,24 +300,19 @@ func TestTenants(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r := emulated(t, func(w http.ResponseWriter, r *http.Request) {
 				asked++
 				answer := map[string]string{"config": tt.config, "tenants": tt.tenants}[path.Base(r.URL.Path)]
 				if r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, "/identitytoolkit.googleapis.com/v2/projects/p/") {
 					t.Errorf("%s %s", r.Method, r.URL)
 				}
-				w.Header().Set("Content-Type", "application/json")
 				if answer == "" {
 					w.WriteHeader(http.StatusForbidden)
 					answer = `{"error":{"code":403,"message":"it is refused"}}`
 				}
 				_, _ = w.Write([]byte(answer)) // the client tells whether it came
-			}))
-			defer server.Close()
-			t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", strings.TrimPrefix(server.URL, "http://"))
-			c, err := Open(t.Context(), "p", false, nil)
-			ok(t, err)
-			may, err := c.Writer().Tenants(t.Context())
+			})
+			may, err := r.Tenants(t.Context())
 			if may != tt.may || asked != tt.asked || (err == nil) != (tt.fails == "") || err != nil && err.Error() != tt.fails {
 				t.Errorf("%v, %v after %d requests", may, err, asked)
 			}
@@ -350,9 +334,7 @@ func wantImported(t *testing.T, i Importer, all []Account, want ...string) {
 	t.Helper()
 	refused, err := i.Import(t.Context(), all)
 	ok(t, err)
-	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(refused))); diff != "" {
-		t.Errorf("refused (-want +got):\n%s\n%v", diff, refused)
-	}
+	same(t, "refused", want, slices.Sorted(maps.Keys(refused)))
 }
 
 // TestImportedAsLastActive: Authentication takes no time of a token.
@@ -366,17 +348,12 @@ func TestImportedAsLastActive(t *testing.T) {
 	})
 	all := listed(t, i.Reader, "")
 	times := []int64{all["refreshed"].LastLogin, all["signed-in"].LastLogin, all["refreshed"].Created}
-	if diff := cmp.Diff([]int64{9000, 2000, 1000}, times); diff != "" {
-		t.Errorf("times (-want +got):\n%s", diff)
-	}
+	same(t, "times", []int64{9000, 2000, 1000}, times)
 	for uid, a := range all {
 		kept, err := Parse(a.JSON())
-		if diff := cmp.Diff(a, kept); diff != "" || err != nil {
-			t.Errorf("%s: %v (-account +kept):\n%s", uid, err, diff)
-		}
-		if a.Unverified() != (uid == "password") {
-			t.Errorf("%s: unverified %v", uid, a.Unverified())
-		}
+		ok(t, err)
+		same(t, uid+", kept", a, kept)
+		same(t, uid+", unverified", uid == "password", a.Unverified())
 	}
 }
 
@@ -402,23 +379,18 @@ func TestImportReplacesNobody(t *testing.T) {
 	wantImported(t, i, back, "email", "identity", "there")
 	after := listed(t, i.Reader, "")
 	for _, uid := range []string{"same-uid-elsewhere", "free"} {
-		if after[uid].Created != 1000 {
-			t.Errorf("%s is not back: %+v", uid, after[uid])
-		}
+		same(t, uid+" is back, of", int64(1000), after[uid].Created)
 		delete(after, uid)
 	}
-	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("the others (-want +got):\n%s", diff)
-	}
+	same(t, "the others", before, after)
 	shared, err := i.Sharing(t.Context(), []Account{{UID: "phone", PhoneNumber: "+819012345678"}, {UID: "nobody", Email: "nobody@example.com"}, back[2]})
+	ok(t, err)
 	var found []string
 	for _, a := range shared {
 		found = append(found, a.UID)
 	}
 	slices.Sort(found)
-	if diff := cmp.Diff([]string{"other-identity", "other-phone"}, found); diff != "" || err != nil {
-		t.Errorf("%v, sharing (-want +got):\n%s", err, diff)
-	}
+	same(t, "sharing", []string{"other-identity", "other-phone"}, found)
 }
 
 // TestImportOfTwins: two accounts of a call that have something in common keep nobody else from coming back.
@@ -458,12 +430,10 @@ func TestThousandAccountsAnImport(t *testing.T) {
 	want := map[string]string{
 		"u0000": "first of 1", "u0499": "another", "u1000": "first of 2", "u1499": "another", "u2000": "first of 3", "u2499": "another",
 	}
-	if diff := cmp.Diff(want, refused); diff != "" || err != nil {
-		t.Errorf("%v, refused (-want +got):\n%s", err, diff)
-	}
-	if sizes := f.sizes(); !slices.Equal(sizes, []int{1000, 1000, 500}) || meter.Usage().AuthCalls != 3 {
-		t.Errorf("calls of %v, %d metered", sizes, meter.Usage().AuthCalls)
-	}
+	ok(t, err)
+	same(t, "refused", want, refused)
+	same(t, "sizes of calls", []int{1000, 1000, 500}, f.sizes())
+	same(t, "calls metered", int64(3), meter.Usage().AuthCalls)
 }
 
 // TestLostAnswerOfAnImport: the call is made again, which replaces nobody and makes no second account.
