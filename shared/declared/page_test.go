@@ -21,9 +21,7 @@ const rules = "../../docs/examples"
 func examples(t *testing.T) []manifest.Entry {
 	t.Helper()
 	entries, err := sampledata.Examples(rules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if len(entries) != 12 {
 		t.Fatalf("docs/examples has %d rules, and the tests expect twelve", len(entries))
 	}
@@ -48,14 +46,12 @@ func TestExamples(t *testing.T) {
 			f := enginetest.New(t, newFunction(t, e))
 			f.Indexes, f.Now = e.AllIndexes(), later
 			project, sample := sampletest.Open(t, f.Project), sampledata.ExampleData(e, later)
-			if err := project.Load(t.Context(), sample); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, project.Load(t.Context(), sample))
 			var due []string
 			for _, item := range f.Run(t, `{"dryRun":true}`).Plan {
 				due = append(due, strings.TrimPrefix(item.Target, report.AccountPrefix))
 			}
-			enginetest.Want(t, "doubts", []string(nil), doubts.Of(t.Context(), reader(t, f), *e.Rule, nil, due))
+			enginetest.Want(t, "doubts", []string(nil), doubts.Of(t.Context(), reader(t, f), nil, *e.Rule, nil, due))
 			rep := f.Run(t, "")
 			want := enginetest.Done(e.Kind(), max(1, rep.Actions[e.Rule.Kind()].Done))
 			if e.Warn != nil {
@@ -64,9 +60,7 @@ func TestExamples(t *testing.T) {
 			}
 			enginetest.WantReport(t, rep, report.Completed, want)
 			left, err := project.Read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			for _, difference := range sample.Differences(left) {
 				t.Error(difference)
 			}
