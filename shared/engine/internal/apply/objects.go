@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -69,7 +68,7 @@ func (a *Applier) lookForDocuments(ctx context.Context, all []*decide.Item) {
 			}
 			return names(ctx, a.Decider.Documents, a.Run)
 		})
-		if err = cmp.Or(err, a.Time.CheckTime()); err != nil {
+		if err != nil {
 			end(ctx, all, err)
 			return
 		}

@@ -65,6 +65,12 @@ func TestOtherDatabases(t *testing.T) {
 	ok(t, other.DB.Put(t.Context(), []documents.Write{running}))
 	file := "gs://" + w.Bucket + "/users/u1/a.png"
 	part := o
+	part.Only, part.Elsewhere = []string{"drafts/u0"}, func(func(restore.Project) error) error {
+		t.Error("the jobs of another database are asked about a document")
+		return nil
+	}
+	w.undo(t, report.RunID, part)
+	part = o
 	part.Only = []string{"drafts/u1", "account u1", file}
 	w.undo(t, report.RunID, part)
 	held, kept := said(t, other)

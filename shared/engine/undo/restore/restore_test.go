@@ -396,6 +396,28 @@ func TestLeaseLost(t *testing.T) {
 	}
 }
 
+// TestNothingComesBackWithoutTheLease: it is asked for right before whatever is written, and not only before each entry of the log.
+func TestNothingComesBackWithoutTheLease(t *testing.T) {
+	for entry, lost := 0, true; lost; entry++ {
+		w, report := newRun(t)
+		now, late := time.Now(), atomic.Int64{}
+		w.Clock = func() time.Time { return now.Add(time.Duration(late.Load())) }
+		err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true, Progress: func(done, _ int) {
+			if done == entry {
+				late.Store(int64(3 * time.Minute))
+			}
+		}}, func(o restore.Outcome) error {
+			if late.Load() > 0 && o.Step.Back() {
+				t.Errorf("%s came back", o.Target)
+			}
+			return nil
+		})
+		if lost = late.Load() > 0; errors.Is(err, restore.ErrLeaseLost) != lost {
+			t.Errorf("entry %d: %v", entry, err)
+		}
+	}
+}
+
 // lease gives somebody the job's lease, or nobody.
 func (w world) lease(t *testing.T, holder string, length time.Duration) {
 	t.Helper()
@@ -575,6 +597,7 @@ func TestAnotherBucket(t *testing.T) {
 	refused("a run that was killed")
 	w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "users", 3, len(w.Documents(t, "users")))
+	enginetest.Want(t, "its report", any("killed"), w.Documents(t, "cleanupRuns")[report.RunID]["status"])
 }
 
 // TestAnotherJobIsUnderWay: it might delete what comes back, for it began before it could know. One that begins later knows.
