@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -229,6 +231,7 @@ func TestWhatIsRestoredEnds(t *testing.T) {
 	}
 	f.Set(t, "crates/back", map[string]any{"state": "used"})
 	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/back", true, "", "crates/back/"))
+	enginetest.Want(t, "foretold", 0, len(f.Run(t, `{"dryRun":true}`).Plan[0].With))
 	got := f.Run(t, "")
 	enginetest.Want(t, "kept", map[string]int{"a file whose document was restored since": 1}, got.Kept)
 	enginetest.Want(t, "objects", 3, len(f.Objects(t)))
@@ -278,6 +281,14 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 			f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
 				if strings.Contains(fmt.Sprint(r.GetWrites()), "/cleanupTodo/") {
 					return denied
+				}
+				return send()
+			})
+		}, report.Failed},
+		"a file that is denied": {leaving, file, func(_ *testing.T, f *enginetest.Function, _, _ *atomic.Bool) {
+			f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+				if r.Method == http.MethodDelete {
+					return enginetest.StorageRefuses(r, http.StatusForbidden), nil
 				}
 				return send()
 			})
@@ -332,6 +343,9 @@ func TestAccountMadeAgain(t *testing.T) {
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "kept", map[string]int{"an account that was made again since": 1}, got.Kept)
 	enginetest.Want(t, "accounts", []string{"p3"}, f.Accounts(t))
+	for _, saved := range f.Documents(t, runlog.DoneOf(got.RunID)) {
+		enginetest.Want(t, "records, of two people and their accounts", any(int64(4)), saved["records"])
+	}
 	ok(t, f.Auth(t).DeleteUser(t.Context(), "p3"))
 	takeBack(t, f, got.RunID)
 	enginetest.Want(t, "accounts that are back", []string{"p1", "p2"}, f.Accounts(t))

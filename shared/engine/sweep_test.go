@@ -9,12 +9,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -24,6 +27,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/version"
@@ -205,18 +209,39 @@ func TestRunThatLostItsLease(t *testing.T) {
 	}
 }
 
-// TestRunThatWasTakenBackMeanwhile: its lease was over, and an undo came before its report, which keeps the undo's note.
+// TestRunThatWasTakenBackMeanwhile: its report keeps the note of an undo. That came before the report, for the lease was over, or right
+// after it, whose answer was lost.
 func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		takenBackMeanwhile(t, lost)
+	}
+}
+
+func takenBackMeanwhile(t *testing.T, lost bool) {
+	t.Helper()
 	f := thingsFunction(t, 10, 1)
-	f.Clock = func() time.Time { return time.Now().Add(-time.Hour) }
+	f.Clock = func() time.Time {
+		if lost {
+			return time.Now()
+		}
+		return time.Now().Add(-time.Hour)
+	}
 	undone := false
 	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
 		for _, w := range r.GetWrites() {
 			if name := w.GetUpdate().GetName(); !undone && strings.Contains(name, "/cleanupRuns/testJob-") && !strings.Contains(name, "/cleanupUndo/") {
 				undone = true
+				if lost {
+					if err := send(); err != nil {
+						return err
+					}
+				}
 				if err := f.Restorer(t, time.Now).Undo(t.Context(), path.Base(name), restore.Options{Apply: true, WithoutReport: true},
 					func(restore.Outcome) error { return nil }); err != nil {
 					t.Error(err)
+				}
+				if lost {
+					return status.Error(codes.Unavailable, "lost")
 				}
 			}
 		}
@@ -229,7 +254,9 @@ func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
 	if got.Undone == nil || got.Undone.Things != 1 {
 		t.Errorf("undone: %+v", got.Undone)
 	}
-	oneLine(t, f, "lost its lease")
+	if !lost {
+		oneLine(t, f, "lost its lease")
+	}
 }
 
 // TestRunWhoseRecordWasSpoiled cannot give its lease back, and says which request mends that.
@@ -458,7 +485,7 @@ func TestWorksOnceTheBackendIsThere(t *testing.T) {
 }
 
 // filesJob deletes every object of files/.
-func filesJob() cleanup.Job {
+func filesJob(named func(context.Context, documents.Reader, cleanup.Run) (func(string) bool, error)) cleanup.Job {
 	reach := cleanup.Reach{Objects: []cleanup.Files{{Folder: "files/"}}}
 	return cleanup.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		for page, err := range p.Objects.Pages(ctx, "files/", objects.Names{}) {
@@ -466,7 +493,8 @@ func filesJob() cleanup.Job {
 				return err
 			}
 			for _, o := range page {
-				file := cleanup.DeleteObject{Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}
+				file := cleanup.DeleteObject{Named: named,
+					Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}
 				if err := p.ProposeObject(ctx, "delete file", "it is there", file); err != nil {
 					return err
 				}
@@ -478,7 +506,8 @@ func filesJob() cleanup.Job {
 
 // TestObjectUnderAHoldIsKept: nothing is wrong with a run that Cloud Storage does not let delete an object.
 func TestObjectUnderAHoldIsKept(t *testing.T) {
-	f := ruleFunction(t, filesJob())
+	f := ruleFunction(t, filesJob(nil))
+	f.Env["UNDO_DAYS"] = "0"
 	for _, name := range []string{"files/a", "files/b"} {
 		f.Put(t, name, nil, []byte("x"))
 	}
@@ -487,6 +516,25 @@ func TestObjectUnderAHoldIsKept(t *testing.T) {
 	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete file": {Planned: 2, Done: 1}})
 	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 1}, got.Kept)
 	enginetest.Want(t, "objects", []string{"files/b"}, f.Objects(t))
+	enginetest.Want(t, "kept for undo", 0, len(f.Documents(t, runlog.DoneOf(got.RunID))))
+}
+
+// TestFilesToWhichDocumentsReferByThen stay. Where time is up when the references are read, all do.
+func TestFilesToWhichDocumentsReferByThen(t *testing.T) {
+	var late *atomic.Bool
+	takesLong := true
+	f := ruleFunction(t, filesJob(func(context.Context, documents.Reader, cleanup.Run) (func(string) bool, error) {
+		late.Store(takesLong)
+		return func(object string) bool { return object == "files/a" }, nil
+	}))
+	late = lateClock(f)
+	f.Put(t, "files/a", nil, []byte("x"))
+	f.Put(t, "files/b", nil, []byte("x"))
+	enginetest.WantReport(t, f.Run(t, ""), report.Partial, map[string]report.Counts{"delete file": {Planned: 2}})
+	takesLong = false
+	late.Store(false)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete file": {Planned: 2, Done: 1, Changed: 1}})
+	enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
 }
 
 // TestCommitsGrowWhileDocumentsAreSmall: they begin with few, and never delete one by one or all at once.

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -68,7 +69,7 @@ func (a *Applier) lookForDocuments(ctx context.Context, all []*decide.Item) {
 			}
 			return names(ctx, a.Decider.Documents, a.Run)
 		})
-		if err != nil {
+		if err = cmp.Or(err, a.Time.CheckTime()); err != nil {
 			end(ctx, all, err)
 			return
 		}

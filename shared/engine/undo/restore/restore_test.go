@@ -666,7 +666,7 @@ func TestStayed(t *testing.T) {
 	for _, which := range []string{"neither", "first", "second", "both"} {
 		w, report := newRun(t)
 		passes := job
-		passes.Reach.Account = true
+		passes.AccountRule = new(cleanup.AccountRule)
 		w.restorer.Jobs = map[string]cleanup.Job{job.Name: passes}
 		generation := w.Put(t, "users/z/a.png", nil, []byte("z")).Generation
 		w.deleteObject(t, "users/z/a.png")
