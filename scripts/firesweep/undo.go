@@ -103,8 +103,8 @@ func (t taken) back() int { return t.steps(undo.Recreate, undo.Revert, undo.Repl
 
 func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	job := a.entryOfRun(runID)
-	if needs := a.toUndo(runID); len(needs) > 1 {
-		return wrongUse("%s ran it, and %s: give the file of then: %s", job.Name, noRule, a.cmd("undo", needs...))
+	if _, known := a.Jobs[job.Name]; !known {
+		return wrongUse("%s ran it, and %s: give the file of then: %s", job.Name, noRule, a.cmd("undo", runID, ofThen))
 	}
 	p := a.aside(f.yes)
 	var t taken
