@@ -28,9 +28,7 @@ func TestTheActionsComment(t *testing.T) {
 		text, err := json.Marshal(map[string]any{key: []any{
 			map[string]any{"job": "cleanupDrafts", "report": report}, map[string]any{"job": "cleanupOthers", "error": odd},
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		run := exec.CommandContext(t.Context(), jq, "-r", "--argjson", "items", "10", "--arg", "project", "p", "--arg", "checksum", "",
 			"--arg", "folder", "", "--arg", "jobs", "", "--arg", "database", "", "-f", "release/action/comment.jq")
 		run.Stdin = strings.NewReader(string(text))
@@ -70,9 +68,7 @@ func TestTheActionRunsWhatWasApproved(t *testing.T) {
 	dir := t.TempDir()
 	called, plan := dir+"/called", dir+"/plan.json"
 	for name, text := range map[string]string{"firesweep": "#!/bin/sh\ntouch " + called + "\n", "plan.json": `{"checksum":"good"}`} {
-		if err := os.WriteFile(dir+"/"+name, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.WriteFile(dir+"/"+name, []byte(text), 0o755))
 	}
 	for checksum, runs := range map[string]bool{"good": true, "": true, "other": false} {
 		_ = os.Remove(called)

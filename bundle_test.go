@@ -58,9 +58,7 @@ func TestWithoutCredentialsTheErrorIsReadable(t *testing.T) {
 	p := bundletest.Start(t, "cleanupReports", map[string]string{"GOOGLE_CLOUD_PROJECT": "nobody", "DRY_RUN": "false"})
 	for range 2 {
 		code, answer, err := p.Post(t.Context(), "", now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		var body struct {
 			Error struct{ Code, Message string }
 		}
@@ -89,9 +87,7 @@ func writeReports(t *testing.T, project *backendstest.Project, n int) {
 func reportCounts(t *testing.T, db *firestore.Client) map[string]int {
 	t.Helper()
 	documents, err := db.Collection("reports").Documents(t.Context()).GetAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	counts := map[string]int{}
 	for _, d := range documents {
 		kind, _ := d.Data()["status"].(string)
@@ -182,9 +178,7 @@ func TestTerminatedProcessLeavesNoLease(t *testing.T) {
 		answered <- answer{body, err}
 	}()
 	awaitBegun(t, db)
-	if err := syscall.Kill(p.PID, syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, syscall.Kill(p.PID, syscall.SIGTERM))
 	got := <-answered
 	var rep report.Report
 	if err := json.Unmarshal(got.body, &rep); err != nil || rep.Status != report.Partial {

@@ -16,9 +16,7 @@ import (
 func TestTheArchiveHoldsExactlyWhatTheFunctionsNeed(t *testing.T) {
 	t.Parallel()
 	root, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	output, err := bundletest.GoCommand(".", "list", "-deps", "-f",
 		`{{if not .Standard}}{{$d := .Dir}}{{range .GoFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}{{"\n"}}{{end}}{{end}}`, ".")
 	if err != nil {
@@ -32,9 +30,7 @@ func TestTheArchiveHoldsExactlyWhatTheFunctionsNeed(t *testing.T) {
 	}
 	slices.Sort(want)
 	files, err := bundletest.ArchivedFiles(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	got := slices.Sorted(maps.Keys(files))
 	if !slices.Equal(got, want) {
 		t.Errorf("terraform/source.json selects\n%s\nthe functions are compiled from\n%s", strings.Join(got, " "), strings.Join(want, " "))
@@ -45,11 +41,7 @@ func TestTheArchiveHoldsExactlyWhatTheFunctionsNeed(t *testing.T) {
 func TestTheRuntimeHasTheGoOfTheArchive(t *testing.T) {
 	t.Parallel()
 	find := func(name, pattern string) string {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := regexp.MustCompile(pattern).FindStringSubmatch(string(text))
+		m := regexp.MustCompile(pattern).FindStringSubmatch(read(t, name))
 		if m == nil {
 			t.Fatalf("%s has nothing like %s", name, pattern)
 		}
@@ -62,24 +54,28 @@ func TestTheRuntimeHasTheGoOfTheArchive(t *testing.T) {
 	}
 }
 
+// textsOf returns the files that patterns match, each of which must match some.
+func textsOf(t *testing.T, patterns ...string) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+		}
+		for _, file := range files {
+			texts[file] = read(t, file)
+		}
+	}
+	return texts
+}
+
 // TestNothingIsPublic finds what the Terraform tests, which look at known resources, would not.
 func TestNothingIsPublic(t *testing.T) {
 	t.Parallel()
-	var files []string
-	for _, pattern := range []string{"terraform/*.tf", "terraform/*/*.tf"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil || len(found) == 0 {
-			t.Fatalf("%s: %d files, %v", pattern, len(found), err)
-		}
-		files = append(files, found...)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for file, text := range textsOf(t, "terraform/*.tf", "terraform/*/*.tf") {
 		for _, everybody := range []string{"allUsers", "allAuthenticatedUsers", "ALLOW_ALL"} {
-			if strings.Contains(string(text), everybody) {
+			if strings.Contains(text, everybody) {
 				t.Errorf("%s names %s", file, everybody)
 			}
 		}
@@ -113,32 +109,19 @@ var rolesOfResources = map[string][]string{
 // TestTheModulesPageNamesWhatItTakes: the roles, APIs and examples of terraform/README.md are written by hand.
 func TestTheModulesPageNamesWhatItTakes(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("terraform/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := read(t, "terraform/README.md")
 	named := map[string]bool{}
 	found := regexp.MustCompile(`(?m)^resource "(google_\w+)"|"([a-z]+\.googleapis\.com)"`)
-	for _, pattern := range []string{"terraform/*.tf", "terraform/function/*.tf"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range found.FindAllStringSubmatch(string(text), -1) {
-				switch resource, api := m[1], m[2]; {
-				case api != "":
-					named["`"+api+"`"] = true
-				case len(rolesOfResources[resource]) == 0:
-					t.Errorf("%s makes a %s: with which roles? Add it to rolesOfResources", file, resource)
-				default:
-					for _, role := range rolesOfResources[resource] {
-						named["`"+role+"`"] = true
-					}
+	for file, text := range textsOf(t, "terraform/*.tf", "terraform/function/*.tf") {
+		for _, m := range found.FindAllStringSubmatch(text, -1) {
+			switch resource, api := m[1], m[2]; {
+			case api != "":
+				named["`"+api+"`"] = true
+			case len(rolesOfResources[resource]) == 0:
+				t.Errorf("%s makes a %s: with which roles? Add it to rolesOfResources", file, resource)
+			default:
+				for _, role := range rolesOfResources[resource] {
+					named["`"+role+"`"] = true
 				}
 			}
 		}
@@ -151,7 +134,7 @@ func TestTheModulesPageNamesWhatItTakes(t *testing.T) {
 		named["(examples/"+example.Name()+")"] = true
 	}
 	for name := range named {
-		if !strings.Contains(string(page), name) {
+		if !strings.Contains(page, name) {
 			t.Errorf("terraform/README.md does not name %s", name)
 		}
 	}

@@ -14,6 +14,22 @@ import (
 	"testing"
 )
 
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read returns what is in a file.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	ok(t, err)
+	return string(text)
+}
+
 // Bounds of what one person must hold in their head.
 const (
 	maxNames = 45   // that a job's author may have to know
@@ -37,6 +53,25 @@ func source(t *testing.T, below string) map[string][]*ast.File {
 	})
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%d packages below %s, %v", len(all), below, err)
+	}
+	return all
+}
+
+// ours begins the paths of this repository's packages.
+const ours = "github.com/firesweep/firesweep/"
+
+// imports returns what the packages below a folder import.
+func imports(t *testing.T, below string) map[string][]string {
+	t.Helper()
+	all := map[string][]string{}
+	for folder, files := range source(t, below) {
+		for _, f := range files {
+			for _, spec := range f.Imports {
+				path, err := strconv.Unquote(spec.Path.Value)
+				ok(t, err)
+				all[folder] = append(all[folder], path)
+			}
+		}
 	}
 	return all
 }
@@ -105,17 +140,11 @@ func TestNoPackageIsTooLarge(t *testing.T) {
 	t.Parallel()
 	for folder := range source(t, "shared") {
 		files, err := filepath.Glob(folder + "/*.go")
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		lines := 0
 		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
 			if !strings.HasSuffix(file, "_test.go") {
-				lines += strings.Count(string(text), "\n")
+				lines += strings.Count(read(t, file), "\n")
 			}
 		}
 		if lines > maxLines {
@@ -141,17 +170,11 @@ func TestWalls(t *testing.T) {
 		{internal + "decide", internal + "plan", ""}, {internal + "decide", internal + "apply", ""},
 		{"emulator", "scripts", ""}, {"scripts", "emulator", ""},
 	} {
-		for folder, files := range source(t, wall.below) {
-			for _, f := range files {
-				for _, spec := range f.Imports {
-					path, err := strconv.Unquote(spec.Path.Value)
-					if err != nil {
-						t.Fatal(err)
-					}
-					path = strings.TrimPrefix(path, "github.com/firesweep/firesweep/")
-					if folder != wall.but && (path == wall.not || strings.HasPrefix(path, wall.not+"/")) {
-						t.Errorf("%s imports %s", folder, path)
-					}
+		for folder, paths := range imports(t, wall.below) {
+			for _, path := range paths {
+				path = strings.TrimPrefix(path, ours)
+				if folder != wall.but && (path == wall.not || strings.HasPrefix(path, wall.not+"/")) {
+					t.Errorf("%s imports %s", folder, path)
 				}
 			}
 		}
@@ -161,11 +184,7 @@ func TestWalls(t *testing.T) {
 // TestDependenciesPointDown the table of rooms in docs/contributing/design.md: no package imports one of a row above its own.
 func TestDependenciesPointDown(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("docs/contributing/design.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rooms, _ := strings.Cut(string(page), "\n## Rooms\n")
+	_, rooms, _ := strings.Cut(read(t, "docs/contributing/design.md"), "\n## Rooms\n")
 	rooms, _, _ = strings.Cut(rooms, "\n## ")
 	rows := map[string]int{} // by folder
 	name := regexp.MustCompile("`([^`]+)`")
@@ -194,16 +213,12 @@ func TestDependenciesPointDown(t *testing.T) {
 		return rows[folder]
 	}
 	for _, below := range []string{"functions", "shared"} {
-		for folder, files := range source(t, below) {
-			if strings.Contains(folder, "/enginetest") { // like the programs around, it imports what it needs
-				continue
-			}
-			for _, f := range files {
-				for _, spec := range f.Imports {
-					path, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), "github.com/firesweep/firesweep/")
-					if ours && rowOf(folder) > rowOf(path) {
-						t.Errorf("%s imports %s, which docs/contributing/design.md lists above it", folder, path)
-					}
+		for folder, paths := range imports(t, below) {
+			for _, path := range paths {
+				path, isOurs := strings.CutPrefix(path, ours)
+				// Like the programs around, enginetest imports what it needs.
+				if isOurs && !strings.Contains(folder, "/enginetest") && rowOf(folder) > rowOf(path) {
+					t.Errorf("%s imports %s, which docs/contributing/design.md lists above it", folder, path)
 				}
 			}
 		}

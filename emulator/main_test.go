@@ -52,9 +52,7 @@ func (o *output) String() string {
 func isolate(t *testing.T) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "functions.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	stderr := os.Stderr
 	os.Stderr = log
 	t.Cleanup(func() {
@@ -64,6 +62,14 @@ func isolate(t *testing.T) {
 	for _, name := range []string{backends.FirestoreHost, backends.StorageHost, backends.FirebaseStorageHost,
 		backends.AuthHost, backends.TasksHost, projectVariable, bucketVariable, "GCLOUD_PROJECT", "FIREBASE_CONFIG"} {
 		t.Setenv(name, "")
+	}
+}
+
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -154,9 +160,7 @@ func TestNamesOfTheSuite(t *testing.T) {
 func TestTakenPortsAreAllReportedWithTheirFlags(t *testing.T) {
 	isolate(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	defer func() { _ = taken.Close() }() // it was only held
 	port := strconv.Itoa(taken.Addr().(*net.TCPAddr).Port)
 	err = run(t.Context(), []string{"--firestore-port=" + port, "--auth-port=" + port, "--storage-port=0", "--tasks-port=0",
@@ -176,17 +180,11 @@ func TestTakenPortsAreAllReportedWithTheirFlags(t *testing.T) {
 func call(t *testing.T, method, url, body string) (status int, text string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	read, err := io.ReadAll(answer.Body)
-	if err := errors.Join(err, answer.Body.Close()); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, errors.Join(err, answer.Body.Close()))
 	return answer.StatusCode, string(read)
 }
 
@@ -242,9 +240,7 @@ func TestRules(t *testing.T) {
 	const rule = `{"name": "cleanupDrafts", "schedule": "0 4 * * *", "collection": "drafts", "age": {"field": "at", "days": 9}}`
 	names := func(text string) (served []string, err error) {
 		file := filepath.Join(t.TempDir(), "firesweep.json")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.WriteFile(file, []byte(text), 0o600))
 		list, err := listOf(file)
 		for _, e := range list.All {
 			served = append(served, e.Name)

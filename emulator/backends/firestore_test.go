@@ -1,7 +1,10 @@
 package backends
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +13,11 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/firesweep/firesweep/emulator/process"
 )
@@ -175,4 +181,174 @@ func freePorts(t *testing.T, n int) (ports []int) {
 		ports = append(ports, on.Addr().(*net.TCPAddr).Port)
 	}
 	return ports
+}
+
+// asFirestore has the test binary run in Java's place: it answers as the emulator does, without its start that takes seconds.
+const asFirestore = "Firestore"
+
+// serveAsFirestore is what asFirestore does.
+func serveAsFirestore() error {
+	flags := map[string]string{}
+	for _, argument := range os.Args {
+		name, value, _ := strings.Cut(argument, "=")
+		flags[name] = value
+	}
+	fmt.Println(firestoreStarted)
+	server := &http.Server{Addr: flags["--host"] + ":" + flags["--port"], Handler: http.NotFoundHandler(),
+		ReadHeaderTimeout: time.Minute}
+	return server.ListenAndServe()
+}
+
+// javaAnswersAsFirestore puts asFirestore in Java's place. Each process first writes its id to the file whose name is returned,
+// and runs the script.
+func javaAnswersAsFirestore(t *testing.T, script string) (starts string) {
+	t.Helper()
+	starts = filepath.Join(t.TempDir(), "starts")
+	fakeJava(t, fmt.Sprintf("echo $$ >>'%s'\n%s\n%s=%s exec '%s' -test.run='^TestHelper$' -- \"$@\"",
+		starts, script, helperVariable, asFirestore, os.Args[0]))
+	return starts
+}
+
+// started returns the process ids that javaAnswersAsFirestore's file holds.
+func started(t *testing.T, starts string) []int {
+	t.Helper()
+	text, err := os.ReadFile(starts)
+	ok(t, err)
+	var pids []int
+	for line := range strings.Lines(string(text)) {
+		pid, err := strconv.Atoi(strings.TrimSpace(line))
+		ok(t, err)
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// aGoTest is a process in the place of "go test", which ends with the test at the latest.
+func aGoTest(t *testing.T) goTest {
+	t.Helper()
+	p, err := process.Start("sleep", "600")
+	ok(t, err)
+	t.Cleanup(p.Stop)
+	return goTest{pid: p.PID, folder: t.TempDir()}
+}
+
+// share is what a test process does for its emulator.
+func share(command goTest) (*firestoreEmulator, error) {
+	on, err := listen(context.Background(), 0)
+	if err != nil {
+		return nil, err
+	}
+	return sharedFirestore(context.Background(), command, io.Discard, on)
+}
+
+func mustShare(t *testing.T, command goTest) *firestoreEmulator {
+	t.Helper()
+	e, err := share(command)
+	ok(t, err)
+	return e
+}
+
+// endsWith checks that the emulator lives as long as its "go test".
+func endsWith(t *testing.T, command goTest, emulator int) {
+	t.Helper()
+	if gone(emulator) {
+		t.Error("the emulator has ended before its go test")
+	}
+	ok(t, syscall.Kill(command.pid, syscall.SIGKILL))
+	eventually(t, "the emulator is gone", func() bool { return gone(emulator) })
+}
+
+func TestSharedFirestoreThatDied(t *testing.T) {
+	javaAnswersAsFirestore(t, "echo the last words")
+	command := aGoTest(t)
+	starter, other := mustShare(t, command), mustShare(t, command)
+	ok(t, syscall.Kill(starter.process.PID, syscall.SIGKILL))
+	for name, p := range map[string]*process.Process{"starter": starter.process, "other": other.process} {
+		<-p.Done
+		if p.Err == nil || !strings.Contains(p.Output.String(), "the last words") {
+			t.Errorf("%s: %v, printed %q", name, p.Err, p.Output)
+		}
+	}
+	next := mustShare(t, command)
+	if next.process.PID == starter.process.PID {
+		t.Error("the dead one is used")
+	}
+	endsWith(t, command, next.process.PID)
+}
+
+func TestDownload(t *testing.T) {
+	const content = "the emulator"
+	sum := sha256.Sum256([]byte(content))
+	for _, test := range []struct {
+		name   string
+		answer http.HandlerFunc
+		want   string // in the error; "" is success
+	}{
+		{"good", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content) }, ""},
+		{"another in the cache", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content) }, ""},
+		{"other content", func(w http.ResponseWriter, _ *http.Request) { write(t, w, "the emulatoR") }, "SHA-256"},
+		{"too long", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content+"!") }, "SHA-256"},
+		{"too short", func(w http.ResponseWriter, _ *http.Request) { write(t, w, content[1:]) }, "SHA-256"},
+		{"broken off", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", strconv.Itoa(len(content)))
+			write(t, w, content[:5])
+		}, "unexpected EOF"},
+		{"missing", http.NotFound, "404"},
+		{"offline", nil, "connection refused"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := httptest.NewServer(test.answer)
+			defer server.Close()
+			if test.answer == nil {
+				server.Close()
+			}
+			folder := filepath.Join(t.TempDir(), "new", "folder")
+			d := download{url: server.URL, name: "x.jar", bytes: int64(len(content)), sha256: hex.EncodeToString(sum[:])}
+			if test.name == "another in the cache" { // of the right size
+				ok(t, os.WriteFile(touch(t, folder, d.name), []byte("the emulatoR"), 0o600))
+			}
+			var told bytes.Buffer
+			path, err := d.fetch(context.Background(), folder, &told)
+			if !strings.Contains(told.String(), "downloading the Firestore emulator, once: "+server.URL) {
+				t.Errorf("nobody is told of the download: %q", told.String())
+			}
+			switch test.want {
+			case "":
+				ok(t, err)
+				if got, err := os.ReadFile(path); err != nil || string(got) != content {
+					t.Errorf("file %q, %v", got, err)
+				}
+				server.Close() // the second time it is there
+				if again, err := d.fetch(context.Background(), folder, io.Discard); again != path || err != nil {
+					t.Errorf("second time: %q, %v", again, err)
+				}
+			default:
+				for _, part := range []string{test.want, "firebase setup:emulators:firestore", "gcloud", "FIRESTORE_EMULATOR_BINARY_PATH"} {
+					wantError(t, err, part)
+				}
+			}
+			left, err := filepath.Glob(filepath.Join(folder, "*"))
+			ok(t, err)
+			if want := map[bool]int{true: 1, false: 0}[test.want == ""]; len(left) != want {
+				t.Errorf("the folder holds %v", left)
+			}
+		})
+	}
+}
+
+// TestTheCLIsEmulatorIsChecked where its sum is known.
+func TestTheCLIsEmulatorIsChecked(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("FIREBASE_EMULATORS_PATH", folder)
+	t.Setenv(jarVariable, "")
+	ok(t, os.WriteFile(filepath.Join(folder, firestoreDownload.name), []byte("another"), 0o600))
+	_, err := findFirestoreJar(context.Background(), io.Discard)
+	wantError(t, err, "delete it")
+}
+
+func write(t *testing.T, w http.ResponseWriter, text string) {
+	t.Helper()
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Error(err)
+	}
 }

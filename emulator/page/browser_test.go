@@ -71,9 +71,7 @@ func open(t *testing.T, f *fixture) *window {
 	if err == nil {
 		_, err = chromedp.Call(ctx, log.Enable, cdp.Empty{})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	w.do(chromedp.EmulateViewport(1200, 800), chromedp.Navigate(f.URL))
 	return w
 }

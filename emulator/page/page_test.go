@@ -43,16 +43,12 @@ func start(t *testing.T, ahead time.Duration) *fixture {
 	}
 	t.Cleanup(func() { _ = f.sample.Close() }) // all has been read
 	list, err := functions.With(manifest.File{Name: "firesweep.json", Text: []byte(rules)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	getenv := func(name string) string { return f.settings[name] }
 	mux := http.NewServeMux()
 	for _, e := range list.All {
 		function, err := list.New(e, getenv)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		function.Log = io.Discard
 		t.Cleanup(function.Close)
 		mux.HandleFunc("/"+e.Name, func(w http.ResponseWriter, r *http.Request) {
@@ -70,19 +66,23 @@ func start(t *testing.T, ahead time.Duration) *fixture {
 func sample(t *testing.T) *fixture {
 	t.Helper()
 	f := start(t, sampledata.WholeAhead)
-	if err := f.sample.Load(t.Context(), sampledata.Of(time.Now().Add(sampledata.WholeAhead), f.Bucket)); err != nil {
+	ok(t, f.sample.Load(t.Context(), sampledata.Of(time.Now().Add(sampledata.WholeAhead), f.Bucket)))
+	return f
+}
+
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
-	return f
 }
 
 // read returns what the application has.
 func (f *fixture) read(t *testing.T) sampledata.State {
 	t.Helper()
 	s, err := f.sample.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return s
 }
 

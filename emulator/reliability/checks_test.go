@@ -68,9 +68,7 @@ func expect(t *testing.T, s subject) *expected {
 	want.calls, want.first = steps.Calls(), w.named(t)
 	if s.body == "" { // a worker alone does not do all that the sample says
 		left, err := w.content.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		for _, line := range append(w.sample.Differences(left), w.unfinished(t)...) {
 			t.Error(line)
 		}

@@ -169,9 +169,7 @@ func overwriting(_ bool, sent, _ any, send func() error) error {
 func TestEveryJobIsTried(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	_, table, _ := strings.Cut(string(text), "\n| job | what users do |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	named := map[string]bool{}

@@ -147,9 +147,7 @@ func newWorld(t *testing.T, s subject) *world {
 	p := backendstest.Start(t)
 	// Where this is set, Google's client opens a connection of its own beside the one that it is given, and never closes it: with
 	// -full there are so many that the emulator has no file left for another.
-	if err := os.Unsetenv(backends.FirestoreHost); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, os.Unsetenv(backends.FirestoreHost))
 	if s.worker != nil && p.Tasks() == nil {
 		t.Skip("only the embedded Cloud Tasks can be told to deliver")
 	}
@@ -157,9 +155,7 @@ func newWorld(t *testing.T, s subject) *world {
 		Project: p, subject: s, sample: s.data(s.now, p.Bucket),
 		content: sampletest.Open(t, p),
 	}
-	if err := w.content.Load(t.Context(), w.sample); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, w.content.Load(t.Context(), w.sample))
 	if s.worker != nil {
 		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			w.serve.Load().(http.HandlerFunc)(rw, r)
@@ -168,6 +164,14 @@ func newWorld(t *testing.T, s subject) *world {
 		w.address = server.URL
 	}
 	return w
+}
+
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // started is a process of a job or worker.
@@ -242,9 +246,7 @@ func (w *world) runJob(t *testing.T, steps *Steps) *report.Report {
 	f.serving(t.Context(), t, steps, func(ctx context.Context) {
 		if w.approved != nil {
 			err := f.Function.Function.Run(ctx, engine.Options{Approved: w.approved}, func(r *report.Report, _ bool) { rep = *r })
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			return
 		}
 		answer := f.PostQuery(ctx, t, w.query, w.body)

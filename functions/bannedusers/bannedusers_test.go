@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/firesweep/firesweep/functions"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -117,25 +116,6 @@ func TestListedUsersTakeNobodysPlace(t *testing.T) {
 	enginetest.Want(t, "left for the next run", 4, got.Kept[fmt.Sprintf(keptByLimit, 3)])
 }
 
-// TestUnsetDates: users with a date that many languages write for none are kept and named, and take nobody's place in a run.
-func TestUnsetDates(t *testing.T) {
-	f := newFunction(t)
-	f.Env["MAX_USERS"] = "1"
-	dates := map[string]time.Time{"zero": {}, "epoch": time.Unix(0, 0), "before": documents.Earliest.Add(-time.Microsecond)}
-	for uid, date := range dates {
-		f.user(t, uid, "permanent", date)
-	}
-	f.user(t, "u1", "permanent", documents.Earliest)
-	f.SignUp(t, "u1", "zero", "epoch", "before")
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete user", 1))
-	enginetest.Want(t, "kept", map[string]int{"no usable age": 3}, got.Kept)
-	f.wantLeft(t, left{Users: []string{"before", "epoch", "zero"}, Accounts: []string{"before", "epoch", "zero"}})
-	for uid := range dates {
-		f.wantWarnings(t, uid, 1, 0, "no usable "+dueField)
-	}
-}
-
 // TestAccountUnderAnotherUID: a user whose document has another id than the account is deleted, and the run says that the login
 // is not.
 func TestAccountUnderAnotherUID(t *testing.T) {
@@ -176,24 +156,6 @@ func TestSignedUpAgainSinceTheNote(t *testing.T) {
 	got := f.Run(t, "")
 	enginetest.Want(t, "kept", map[string]int{"an account that was made again since": 1}, got.Kept)
 	f.wantLeft(t, left{Accounts: []string{"u1"}})
-}
-
-// TestIDLongerThanAUID has users who can have no account: only the document is deleted.
-func TestIDLongerThanAUID(t *testing.T) {
-	f := newFunction(t)
-	f.user(t, strings.Repeat("x", 129), "permanent", ago(time.Hour))
-	f.user(t, strings.Repeat("長", 129), "permanent", ago(time.Hour))
-	f.user(t, strings.Repeat("x", 1500), "permanent", ago(time.Hour))
-	f.user(t, strings.Repeat("y", 1500), "permanent", now.Add(time.Hour))
-	f.user(t, "u1", "permanent", ago(time.Minute))
-	f.SignUp(t, "u1", strings.Repeat("x", 128))
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete user", 4))
-	f.wantLeft(t, left{Users: []string{strings.Repeat("y", 1500)}, Accounts: []string{strings.Repeat("x", 128)}})
-	told := 0
-	for _, line := range f.LogLines(t) {
-		told += strings.Count(fmt.Sprint(line["writes"]), "delete account")
-	}
-	enginetest.Want(t, "deletions of accounts that the log tells", 1, told)
 }
 
 const retry = "retry account deletion"

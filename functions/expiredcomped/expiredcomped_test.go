@@ -15,30 +15,6 @@ import (
 
 const starting = "Starting cleanup of expired comp subscriptions"
 
-// TestMembersAsReferences: a row may refer to its member. Rows of one member by different names belong together, so that one that
-// lasts keeps the member comped. So does one with an unset time, which was meant to last.
-func TestMembersAsReferences(t *testing.T) {
-	f := newFunction(t)
-	ref := func(path string) any { return f.Firestore(t).Doc(path) }
-	before := world{
-		"members_products/by-ref": row(ref("members/ref"), yesterday), "members_products/by-text": row("ref", yesterday), "members/ref": member(),
-		"members_products/ends": row("lasts", yesterday), "members_products/lasts": row(ref("members/lasts"), today), "members/lasts": member(),
-		"members_products/ends-2": row(ref("members/42"), yesterday), "members_products/lasts-2": row(42, nil), "members/42": member(),
-		"members_products/ended": row("unset", yesterday), "members_products/unset": row("unset", time.Time{}), "members/unset": member(),
-		"members_products/epoch": row("epoch", time.Unix(0, 0)), "members/epoch": member(),
-		"members_products/other":   row(ref("users/ref"), yesterday),
-		"members_products/longest": row(ref("members/"+strings.Repeat("x", 1490)), yesterday),
-	}
-	before.Write(t, f)
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done(kind, 4))
-	enginetest.Want(t, "kept", map[string]int{"not due": 1, keptEndless: 1, keptUndated: 2, keptNoMember: 1, keptLongMember: 1}, got.Kept)
-	for id, status := range map[string]string{"ref": "free", "lasts": "comped", "42": "comped", "unset": "comped", "epoch": "comped"} {
-		enginetest.Want(t, id, any(status), f.Documents(t, "members")[id]["status"])
-	}
-	enginetest.Want(t, "rows", []string{"epoch", "lasts", "lasts-2", "longest", "other", "unset"}, f.IDs(t, "members_products"))
-}
-
 // TestCost: a member costs three reads, a delete and two writes.
 func TestCost(t *testing.T) {
 	const n = 100

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore"
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/functions"
@@ -17,7 +18,7 @@ import (
 
 // afterRun is the rule of cleanExpiredComped. A row whose expiry cannot be told is kept and keeps its member comped, and so does one
 // that expired today: it goes tomorrow, and the member with it. A row that names its member by a real number is kept, too, and
-// the rows of an id that is too long to be asked for.
+// the rows of an id or of a reference that is too long to be asked for.
 func afterRun(w model.World, now time.Time) model.World {
 	w = w.Clone()
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
@@ -26,9 +27,11 @@ func afterRun(w model.World, now time.Time) model.World {
 	rows := w.In("members_products")
 	for _, id := range slices.Sorted(maps.Keys(rows)) {
 		row := rows[id]
-		member := model.IDOf(row["member_id"])
+		member := model.IDIn("members", row["member_id"])
+		_, byReference := row["member_id"].(*firestore.DocumentRef)
+		tooLong := len(member) >= 1500 || byReference && len("members/"+member) > 1483
 		expiry, dated := row["expiry_at"].(time.Time)
-		if member != "" && dated && expiry.Before(today) && len(member) < 1500 {
+		if member != "" && dated && expiry.Year() >= 1971 && expiry.Before(today) && !tooLong {
 			expired[member] = append(expired[member], row["member_id"])
 			delete(w.Documents, "members_products/"+id)
 		} else {
@@ -39,13 +42,13 @@ func afterRun(w model.World, now time.Time) model.World {
 		member := w.Documents["members/"+id]
 		stays := func(name any) bool {
 			_, isList := name.([]any)
-			return !isList && model.Refers(name, id)
+			return !isList && (model.Refers(name, id) || model.IDIn("members", name) == id)
 		}
 		if member["status"] != "comped" || slices.ContainsFunc(left, stays) {
 			continue
 		}
 		member["status"], member["updated_at"] = "free", now
-		w.Add(fmt.Sprint("event of ", names[0]), map[string]any{"member_id": names[0], "from_status": "comped", "to_status": "free", "created_at": now})
+		w.Add("event of "+id, map[string]any{"member_id": names[0], "from_status": "comped", "to_status": "free", "created_at": now})
 	}
 	return w
 }
@@ -55,7 +58,7 @@ var objectID = regexp.MustCompile(`^members_status_events/[0-9a-f]{24}$`)
 // event names the events that the job may have written by their members.
 func event(path string, data map[string]any) string {
 	if objectID.MatchString(path) {
-		return fmt.Sprint("event of ", data["member_id"])
+		return "event of " + model.IDIn("members", data["member_id"])
 	}
 	return ""
 }
@@ -87,8 +90,8 @@ func TestModel(t *testing.T) {
 			}
 		}
 		row := model.Fields{
-			"member_id": rapid.OneOf(model.Named(ids...), model.Named(ids...), model.Named(ids...), model.OneOf(model.BadIDs...), model.OneOf(model.OddNames...)),
-			"expiry_at": rapid.OneOf(model.Around(today, f.Now), model.Around(today), model.OneOf(nil, model.Missing)),
+			"member_id": rapid.OneOf(model.Named(ids...), model.Named(ids...), model.References(f.Firestore(t), "members", ids...), model.OneOf(model.BadIDs...), model.OneOf(model.OddNames...)),
+			"expiry_at": rapid.OneOf(model.Around(today, f.Now), model.Around(today), model.OneOf(nil, model.Missing, time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(0, 0).UTC())),
 		}
 		for n := range 2 * model.Items {
 			path := rapid.SampledFrom([]string{"members_products/", "members_products/", "members_products/", "members_products/", "old/x/members_products/"}).Draw(rt, "path")

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore"
+
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -28,6 +30,10 @@ func TestCutoff(t *testing.T) {
 
 func TestJudge(t *testing.T) {
 	expired := cleanup.Do(kind, "members_products/r expired 2026-01-09T23:59:59Z")
+	const database = "projects/p/databases/(default)"
+	ref := func(path string) *firestore.DocumentRef {
+		return &firestore.DocumentRef{Path: database + "/documents/" + path}
+	}
 	for _, tt := range []struct {
 		name string
 		data map[string]any
@@ -54,8 +60,10 @@ func TestJudge(t *testing.T) {
 		{"of a longer one", row(strings.Repeat("x", 1501), yesterday), cleanup.Invalid(keptNoMember)},
 		{"of a real number", row(1.0, yesterday), cleanup.Invalid(keptNoMember)},
 		{"of a path", row("members/m", yesterday), cleanup.Invalid(keptNoMember)},
+		{"of a reference to something else", row(ref("users/m"), yesterday), cleanup.Invalid(keptNoMember)},
+		{"of a reference too long to be asked for", row(ref("members/"+strings.Repeat("x", 1490)), yesterday), cleanup.Invalid(keptLongMember)},
 	} {
-		enginetest.Want(t, tt.name, tt.want, judge(documents.Document{Path: "members_products/r", Data: tt.data}, now))
+		enginetest.Want(t, tt.name, tt.want, judge(documents.Document{Database: database, Path: "members_products/r", Data: tt.data}, now))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"cloud.google.com/go/firestore"
 	"pgregory.net/rapid"
 
 	model "github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
@@ -24,17 +23,6 @@ func amount(v any) (float64, bool) {
 	return 0, false
 }
 
-// idIn returns the id that a value names in a collection: by itself or by a reference to that collection.
-func idIn(collection string, v any) string {
-	if ref, isReference := v.(*firestore.DocumentRef); isReference {
-		if ref.Parent.ID != collection {
-			return ""
-		}
-		return model.IDOf(ref.ID)
-	}
-	return model.IDOf(v)
-}
-
 // people are those of a project who can be warned, and whether there are some whom nobody can warn instead.
 func people(w model.World, project map[string]any) (to []any, unreachable bool) {
 	var named []any
@@ -48,7 +36,7 @@ func people(w model.World, project map[string]any) (to []any, unreachable bool) 
 		}
 	}
 	for _, name := range named {
-		id := idIn("users", name)
+		id := model.IDIn("users", name)
 		if _, exists := w.Documents["users/"+id]; exists && id != "" && !slices.Contains(to, any(id)) {
 			to = append(to, id)
 		}
@@ -84,9 +72,9 @@ func afterRun(w model.World, now time.Time, s terms) model.World {
 		if _, unreachable := people(w, project); unreachable {
 			continue
 		}
-		org := idIn("organizations", project["organization_id"])
+		org := model.IDIn("organizations", project["organization_id"])
 		bot := w.Documents["organizations/"+org]["admin_bot_user_id"]
-		if org == "" || idIn("users", bot) == "" {
+		if org == "" || model.IDIn("users", bot) == "" {
 			continue
 		}
 		entry, has := w.Documents["inactive_project_deletion_warnings/"+id]

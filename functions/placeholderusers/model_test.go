@@ -23,7 +23,7 @@ func afterRun(w model.World, now time.Time, held map[string]bool) (after model.W
 	w = w.Clone()
 	var handed []string
 	for d, detail := range w.In("import_placeholder_user_details") {
-		id := model.IDOf(detail["placeholder_user_id"])
+		id := model.IDIn("users", detail["placeholder_user_id"])
 		var attempts int64
 		switch v := detail["deletion_attempts"].(type) {
 		case nil:
@@ -96,7 +96,7 @@ func needed(w model.World, id string) bool {
 // isOf reports whether a detail names a user.
 func isOf(detail map[string]any, id string) bool {
 	_, isList := detail["placeholder_user_id"].([]any)
-	return !isList && model.Refers(detail["placeholder_user_id"], id)
+	return !isList && (model.Refers(detail["placeholder_user_id"], id) || model.IDIn("users", detail["placeholder_user_id"]) == id)
 }
 
 func TestModel(t *testing.T) {
@@ -162,7 +162,7 @@ func TestModel(t *testing.T) {
 			namespaces = append(namespaces, model.Missing, model.Missing, model.Missing)
 		}
 		detail := model.Fields{
-			"placeholder_user_id":      rapid.OneOf(model.Named(ids...), model.Named(ids...), model.Named(ids...), model.Named(ids...), model.OneOf(model.BadIDs...), model.OneOf(model.OddNames...)),
+			"placeholder_user_id":      rapid.OneOf(model.Named(ids...), model.Named(ids...), model.Named(ids...), model.References(p.Firestore(t), "users", ids...), model.OneOf(model.BadIDs...), model.OneOf(model.OddNames...)),
 			"namespace_id":             model.OneOf(namespaces...),
 			"deletion_attempts":        model.OneOf(int64(0), nil, model.Missing, int64(1), int64(13), int64(14), int64(14), int64(15), int64(16), 14.0, 15.0, 0.5, int64(-1), "1", true, math.Inf(1), -0.5),
 			"last_deletion_attempt_at": rapid.OneOf(model.OneOf(nil, model.Missing), model.Around(p.Now.Add(-48*time.Hour), p.Now)),

@@ -71,18 +71,6 @@ func TestUserTypeThatIsNoText(t *testing.T) {
 	enginetest.Want(t, "kept by the worker", map[string]int{keptNoType: 1}, got.Kept)
 }
 
-// TestDetailRefersToItsUser by a reference, which must be to users.
-func TestDetailRefersToItsUser(t *testing.T) {
-	w := newWorld(t)
-	w.placeholder(t, "u1", false, "placeholder_user_id", w.Firestore(t).Doc("users/u1"))
-	w.Set(t, details+"/other", detail(w.Firestore(t).Doc("members/u1")))
-	got := w.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done(handKind, 1))
-	enginetest.Want(t, "kept", map[string]int{keptNoUser: 1}, got.Kept)
-	enginetest.Want(t, "tasks", 1, w.Deliver(t))
-	w.wantLeft(t, left{Details: []string{"other"}})
-}
-
 // world is the job and its worker on a project of their own.
 type world struct{ enginetest.Pair }
 

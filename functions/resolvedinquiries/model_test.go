@@ -32,7 +32,7 @@ func afterRun(w model.World, now time.Time, bucket string) model.World {
 			archiveInquiry(w, id, now, bucket)
 			continue
 		}
-		user := model.IDOf(inquiry["userId"])
+		user := model.IDIn("users", inquiry["userId"])
 		told, isTold := inquiry["deletionWarningNotifiedAt"].(time.Time)
 		if resolved.After(now.Add(-6*day)) || isTold && !told.Before(resolved) && !told.After(now) || user == "" {
 			continue
@@ -149,7 +149,7 @@ func TestModel(t *testing.T) {
 		inquiry := model.Fields{
 			"status":                    model.OneOf("resolved", "resolved", "resolved", "resolved", "resolved", "open", "Resolved", nil, model.Missing, true),
 			"resolvedAt":                rapid.OneOf(model.Around(sevenDays, sixDays, f.Now), model.OneOf(f.Now.Add(-8*day), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), math.NaN())),
-			"userId":                    rapid.OneOf(model.OneOf(users...), model.OneOf(users...), model.OneOf(users...), model.OneOf(model.BadIDs...)),
+			"userId":                    rapid.OneOf(model.OneOf(users...), model.OneOf(users...), model.References(f.Firestore(t), "users", users...), model.OneOf(model.BadIDs...)),
 			"subject":                   model.OneOf("ログインできない", "", nil, model.Missing, int64(1)),
 			"deletionWarningNotifiedAt": model.OneOf(model.Missing, model.Missing, nil, f.Now, f.Now.Add(tick), f.Now.Add(-day), f.Now.Add(tick-day), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), math.NaN(), sixDays.Add(-tick), sixDays, sevenDays, sevenDays.Add(time.Hour), sevenDays.AddDate(-1, 0, 0)),
 			"category":                  model.OneOf("account", model.Missing, []any{map[string]any{"a": int64(1)}}, nil),

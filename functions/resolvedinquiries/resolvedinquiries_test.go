@@ -124,27 +124,6 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// TestUserByReference tells the user whom a reference or a number names, and nobody by a reference to something else.
-func TestUserByReference(t *testing.T) {
-	f := newFunction(t)
-	for _, path := range []string{"users/u1", "users/42", "people/u1"} {
-		f.Set(t, path, map[string]any{})
-	}
-	for id, user := range map[string]any{
-		"reference": f.Firestore(t).Doc("users/u1"), "number": int64(42), "else": f.Firestore(t).Doc("people/u1"), "below": f.Firestore(t).Doc("users/u1/users/u1"),
-	} {
-		data := inquiry(6 * day)
-		data["userId"] = user
-		f.Set(t, "inquiries/"+id, data)
-	}
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("warn user", 2))
-	enginetest.Want(t, "kept", map[string]int{keptUntold: 2}, got.Kept)
-	if _, told := notification(t, f); told["inquiryId"] != "reference" || len(f.Documents(t, "users/42/notifications")) != 1 {
-		t.Errorf("u1 is told of %v", told)
-	}
-}
-
 func TestUserWithoutDocument(t *testing.T) {
 	f := newFunction(t)
 	f.Set(t, "inquiries/i1", inquiry(6*day))

@@ -23,6 +23,22 @@ import (
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// same fails the test if two values differ.
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
 // texts returns the errors as texts, empty for nil.
 func texts(errs []error) []string {
 	all := make([]string, len(errs))
@@ -43,9 +59,7 @@ func google(t *testing.T, answer http.HandlerFunc, pauses *int) *Client {
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
 	c := &Client{project: "demo-google", batches: rate.NewLimiter(rate.Inf, 1)}
-	if err := c.open(t.Context(), toServer(server.Listener.Addr().String())); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, c.open(t.Context(), toServer(server.Listener.Addr().String())))
 	c.sleep = func(ctx context.Context, _ time.Duration) error {
 		*pauses++
 		return ctx.Err()
@@ -112,15 +126,12 @@ func TestDelete(t *testing.T) {
 	client := p.Auth(t)
 	longest := strings.Repeat("a", 128)
 	for _, uid := range []string{"u1", "u2", "u12", longest} {
-		if _, err := client.CreateUser(t.Context(), new(auth.UserToCreate).UID(uid)); err != nil {
-			t.Fatal(err)
-		}
+		_, err := client.CreateUser(t.Context(), new(auth.UserToCreate).UID(uid))
+		ok(t, err)
 	}
 	p.FailDelete(t, "u2", "INTERNAL_ERROR")
 	c, err := Open(t.Context(), p.ID, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if c.batches.Limit() != 1 || c.batches.Burst() != 1 {
 		t.Errorf("%v calls a second, %d at once: the API allows one", c.batches.Limit(), c.batches.Burst())
 	}
@@ -130,15 +141,11 @@ func TestDelete(t *testing.T) {
 		[]string{"", "u1", longest + "a", "u2", "missing", most + "花", bytesOver, most, longest})
 	want := []string{"", "", "", "delete account u2: INTERNAL_ERROR", "", "",
 		"delete account " + bytesOver + ": " + errLongUID.Error(), "delete account " + most + ": " + errLongUID.Error(), ""}
-	if diff := cmp.Diff(want, texts(got)); diff != "" {
-		t.Errorf("errors (-want +got):\n%s", diff)
-	}
+	same(t, "errors", want, texts(got))
 	if none := c.Writer().Delete(t.Context(), []string{"", longest + "a"}); none[0] != nil || none[1] != nil {
 		t.Errorf("none to delete: %v", none)
 	}
-	if calls := meter.Usage().AuthCalls; calls != 1 {
-		t.Errorf("%d calls, want one", calls)
-	}
+	same(t, "calls", int64(1), meter.Usage().AuthCalls)
 	for uid, want := range map[string]bool{"u1": false, "u2": true, "u12": true, longest: false} {
 		_, err := client.GetUser(t.Context(), uid)
 		if there := err == nil; there != want || !there && !auth.IsUserNotFound(err) {
@@ -261,12 +268,9 @@ func TestQuotaOfSome(t *testing.T) {
 		return nil, 0, ""
 	}}
 	got := f.open(t).Writer().Delete(t.Context(), []string{"a", "b", "c", "d"})
-	if diff := cmp.Diff([]string{"delete account a: INTERNAL_ERROR", "", "", ""}, texts(got)); diff != "" {
-		t.Errorf("errors (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([][]string{{"a", "b", "c", "d"}, {"b", "c"}, {"c"}}, f.calls); diff != "" || f.pauses != 2 {
-		t.Errorf("%d pauses, calls (-want +got):\n%s", f.pauses, diff)
-	}
+	same(t, "errors", []string{"delete account a: INTERNAL_ERROR", "", "", ""}, texts(got))
+	same(t, "calls", [][]string{{"a", "b", "c", "d"}, {"b", "c"}, {"c"}}, f.calls)
+	same(t, "pauses", 2, f.pauses)
 }
 
 // TestQuotaUntilTimeIsUp: a pause that the run's end breaks off leaves the refusal as the result.
@@ -303,15 +307,10 @@ func TestThousandAccountsACall(t *testing.T) {
 	}}
 	var meter usage.Meter
 	got := f.open(t).Writer().Delete(usage.NewContext(t.Context(), &meter), uids)
-	if diff := cmp.Diff(want, texts(got)); diff != "" {
-		t.Errorf("errors (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]int{1000, 1000, 500}, f.sizes()); diff != "" || meter.Usage().AuthCalls != 3 {
-		t.Errorf("%d calls metered, sizes (-want +got):\n%s", meter.Usage().AuthCalls, diff)
-	}
-	if sent := slices.Concat(f.calls...); !slices.Equal(sent, slices.Delete(slices.Clone(uids), 700, 701)) {
-		t.Error("not every uid was sent once and in order")
-	}
+	same(t, "errors", want, texts(got))
+	same(t, "sizes of calls", []int{1000, 1000, 500}, f.sizes())
+	same(t, "calls metered", int64(3), meter.Usage().AuthCalls)
+	same(t, "uids sent", slices.Delete(slices.Clone(uids), 700, 701), slices.Concat(f.calls...))
 }
 
 // TestRefusalOfNobody: whose it is cannot be told, so none counts as deleted, and none as back.

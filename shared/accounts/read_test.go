@@ -1,18 +1,21 @@
 package accounts
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"firebase.google.com/go/v4/auth"
-	"github.com/google/go-cmp/cmp"
+	"google.golang.org/api/googleapi"
 	"google.golang.org/api/identitytoolkit/v1"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
@@ -23,9 +26,7 @@ import (
 func opened(t *testing.T, p *backendstest.Project) Writer {
 	t.Helper()
 	c, err := Open(t.Context(), p.ID, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return c.Writer()
 }
 
@@ -34,14 +35,26 @@ func listed(t *testing.T, r Reader, token string) map[string]Account {
 	t.Helper()
 	all := map[string]Account{}
 	for page, err := range r.Pages(t.Context(), token) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		for _, a := range page.Accounts {
 			all[a.UID] = a
 		}
 	}
 	return all
+}
+
+// emulated returns a writer on a server in place of the emulator, of a project p.
+func emulated(t *testing.T, answer http.HandlerFunc) Writer {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		answer(w, r)
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv(emulatorHost, server.Listener.Addr().String())
+	c, err := Open(t.Context(), "p", false, nil)
+	ok(t, err)
+	return c.Writer()
 }
 
 // TestListedAndLookedUpAlike goes through Google's client to a server.
@@ -52,45 +65,33 @@ func TestListedAndLookedUpAlike(t *testing.T) {
 		new(auth.UserToImport).UID("google").Email("a@example.com").EmailVerified(true).Disabled(true).CustomClaims(map[string]any{"admin": true}).
 			ProviderData([]*auth.UserProvider{{ProviderID: "google.com", UID: "g1"}}),
 	)
-	if _, err := p.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("password").Email("b@example.com").Password("secret7")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("phone").PhoneNumber("+819012345678")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := p.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("password").Email("b@example.com").Password("secret7"))
+	ok(t, err)
+	_, err = p.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID("phone").PhoneNumber("+819012345678"))
+	ok(t, err)
 	p.Import(t, new(auth.UserToImport).UID("custom").Metadata(&auth.UserMetadata{CreationTimestamp: 1000, LastLogInTimestamp: 2000}))
 	p.SetAccount(t, "custom", map[string]any{"customAuth": true, "lastRefreshAt": "1970-01-01T00:00:03.5Z"})
 	r := opened(t, p)
 	all := listed(t, r.Reader, "")
 	found, err := r.Get(t.Context(), []string{"google", "nobody", "password", "phone", "anonymous", "custom", ""})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if len(found) != 5 || len(all) != 5 {
 		t.Fatalf("%v, looked up %+v, listed %+v", err, found, all)
 	}
 	for _, a := range found {
-		if diff := cmp.Diff(a, all[a.UID]); diff != "" {
-			t.Errorf("%s is not told alike (-looked up +listed):\n%s", a.UID, diff)
-		}
+		same(t, a.UID+" as it is listed, and looked up", all[a.UID], a)
 		is := []bool{a.UID == "anonymous", a.UID == "password", a.UID == "google"}
-		if diff := cmp.Diff(is, []bool{a.Anonymous(), a.Unverified(), a.Disabled}); diff != "" {
-			t.Errorf("%s: anonymous, unverified, disabled (-want +got):\n%s", a.UID, diff)
-		}
+		same(t, a.UID+": anonymous, unverified, disabled", is, []bool{a.Anonymous(), a.Unverified(), a.Disabled})
 	}
 	if a := all["custom"]; !a.CustomAuth || a.LastRefresh != 3500 {
 		t.Errorf("%+v", a)
 	}
 	a := all["anonymous"]
-	if diff := cmp.Diff([]int64{1000, 2000, 0}, []int64{a.Created, a.LastLogin, a.LastRefresh}); diff != "" {
-		t.Errorf("times (-want +got):\n%s", diff)
-	}
+	same(t, "times", []int64{1000, 2000, 0}, []int64{a.Created, a.LastLogin, a.LastRefresh})
 	if a := all["google"]; len(a.Providers) != 1 || a.Providers[0].UID != "g1" {
 		t.Errorf("providers %+v", a.Providers)
 	}
-	if claims := all["google"].Claims; string(claims["admin"]) != "true" {
-		t.Errorf("claims %v", claims)
-	}
+	same(t, "claim", "true", string(all["google"].Claims["admin"]))
 }
 
 // TestWhichAccountIsWhich: what is no anonymous account though it looks like one.
@@ -159,18 +160,16 @@ func TestSharing(t *testing.T) {
 	}
 	wantImported(t, importer(t, p, nil), []Account{whole})
 	r := opened(t, p).Reader
-	if diff := cmp.Diff(map[string]Account{"whole": whole}, listed(t, r, "")); diff != "" {
-		t.Errorf("listed (-want +got):\n%s", diff)
-	}
+	same(t, "listed", map[string]Account{"whole": whole}, listed(t, r, ""))
 	for name, by := range map[string]Account{
 		"uid": {UID: "whole"}, "address": {Email: "A@example.com"}, "number": {PhoneNumber: "+819012345678"},
 		"identity": {Providers: []Provider{{ID: "google.com", UID: "g1"}}},
 	} {
 		var meter usage.Meter
 		found, err := r.Sharing(usage.NewContext(t.Context(), &meter), []Account{by})
-		if diff := cmp.Diff([]Account{whole}, found); diff != "" || err != nil || meter.Usage().AuthCalls != 1 {
-			t.Errorf("%s: %v, %d calls (-want +got):\n%s", name, err, meter.Usage().AuthCalls, diff)
-		}
+		ok(t, err)
+		same(t, "found by "+name, []Account{whole}, found)
+		same(t, "calls", int64(1), meter.Usage().AuthCalls)
 	}
 	odd := Account{
 		UID: strings.Repeat("長", 129), Email: "a@b@c", PhoneNumber: "number", Providers: []Provider{{ID: "google.com"}, {UID: "g1"}},
@@ -183,9 +182,8 @@ func TestSharing(t *testing.T) {
 		uids = append(uids, fmt.Sprintf("nobody%d", n))
 	}
 	exist, err := r.Exist(t.Context(), append(uids, "whole", ""))
-	if diff := cmp.Diff(map[string]bool{"whole": true}, exist); diff != "" || err != nil {
-		t.Errorf("%v, exist (-want +got):\n%s", err, diff)
-	}
+	ok(t, err)
+	same(t, "exist", map[string]bool{"whole": true}, exist)
 }
 
 // TestPages: each account once, over several pages, from any of them on.
@@ -201,18 +199,14 @@ func TestPages(t *testing.T) {
 	var meter usage.Meter
 	seen := 0
 	for page, err := range r.Pages(usage.NewContext(t.Context(), &meter), "") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		seen += len(page.Accounts)
 		tokens = append(tokens, page.Next)
 	}
 	if seen != 2500 || meter.Usage().AuthCalls != 3 {
 		t.Errorf("%d accounts in %d calls", seen, meter.Usage().AuthCalls)
 	}
-	if rest := listed(t, r.Reader, tokens[1]); len(rest) != 500 {
-		t.Errorf("%d accounts behind the second page", len(rest))
-	}
+	same(t, "accounts behind the second page", 500, len(listed(t, r.Reader, tokens[1])))
 	for _, err := range r.Pages(t.Context(), "") {
 		if err != nil {
 			t.Error(err)
@@ -259,22 +253,13 @@ func TestReadsAreMadeAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Header.Get("Authorization") != "Bearer owner" {
-					t.Error("not asked as an administrator")
-				}
-				w.Header().Set("Content-Type", "application/json")
+			r := emulated(t, func(w http.ResponseWriter, r *http.Request) {
+				same(t, "who asks", "Bearer owner", r.Header.Get("Authorization"))
 				w.WriteHeader(tt.answers[calls])
 				fmt.Fprint(w, `{"error":{"code":0,"message":"it says why"}}`)
 				calls++
-			}))
-			defer server.Close()
-			t.Setenv(emulatorHost, server.Listener.Addr().String())
-			c, err := Open(t.Context(), "demo-a", false, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = c.Writer().Get(t.Context(), []string{"u1"})
+			})
+			_, err := r.Get(t.Context(), []string{"u1"})
 			if calls != tt.calls || fmt.Sprint(err) != map[bool]string{true: "<nil>", false: tt.want}[tt.want == ""] {
 				t.Errorf("%d calls, %v", calls, err)
 			}
@@ -286,9 +271,7 @@ func TestReadOnly(t *testing.T) {
 	p := backendstest.Start(t)
 	p.Import(t, new(auth.UserToImport).UID("u1"))
 	c, err := Open(t.Context(), p.ID, false, ReadOnly(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	c.Unpace()
 	if failed := c.Writer().Delete(t.Context(), []string{"u1"}); failed[0] == nil {
 		t.Error("a deletion was sent")
@@ -296,9 +279,7 @@ func TestReadOnly(t *testing.T) {
 	if _, err := c.Importer().Import(t.Context(), []Account{{UID: "u2"}}); err == nil {
 		t.Error("an import was sent")
 	}
-	if there := listed(t, c.Writer().Reader, ""); len(there) != 1 {
-		t.Errorf("%+v", there)
-	}
+	same(t, "accounts", 1, len(listed(t, c.Writer().Reader, "")))
 }
 
 // TestTenants: what Google answers, and what Firebase's emulator does.
@@ -319,28 +300,176 @@ func TestTenants(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := 0
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r := emulated(t, func(w http.ResponseWriter, r *http.Request) {
 				asked++
 				answer := map[string]string{"config": tt.config, "tenants": tt.tenants}[path.Base(r.URL.Path)]
 				if r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, "/identitytoolkit.googleapis.com/v2/projects/p/") {
 					t.Errorf("%s %s", r.Method, r.URL)
 				}
-				w.Header().Set("Content-Type", "application/json")
 				if answer == "" {
 					w.WriteHeader(http.StatusForbidden)
 					answer = `{"error":{"code":403,"message":"it is refused"}}`
 				}
 				_, _ = w.Write([]byte(answer)) // the client tells whether it came
-			}))
-			defer server.Close()
-			t.Setenv("FIREBASE_AUTH_EMULATOR_HOST", strings.TrimPrefix(server.URL, "http://"))
-			c, err := Open(t.Context(), "p", false, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			may, err := c.Writer().Tenants(t.Context())
+			})
+			may, err := r.Tenants(t.Context())
 			if may != tt.may || asked != tt.asked || (err == nil) != (tt.fails == "") || err != nil && err.Error() != tt.fails {
 				t.Errorf("%v, %v after %d requests", may, err, asked)
+			}
+		})
+	}
+}
+
+// importer returns what imports the project's accounts. around may be nil.
+func importer(t *testing.T, p *backendstest.Project, around Around) Importer {
+	t.Helper()
+	c, err := Open(t.Context(), p.ID, false, around)
+	ok(t, err)
+	c.sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	return c.Importer()
+}
+
+// wantImported imports accounts and compares what was refused.
+func wantImported(t *testing.T, i Importer, all []Account, want ...string) {
+	t.Helper()
+	refused, err := i.Import(t.Context(), all)
+	ok(t, err)
+	same(t, "refused", want, slices.Sorted(maps.Keys(refused)))
+}
+
+// TestImportedAsLastActive: Authentication takes no time of a token.
+func TestImportedAsLastActive(t *testing.T) {
+	p := backendstest.Start(t)
+	i := importer(t, p, nil)
+	wantImported(t, i, []Account{
+		{UID: "refreshed", Created: 1000, LastLogin: 2000, LastRefresh: 9000},
+		{UID: "signed-in", Created: 1000, LastLogin: 2000, LastRefresh: 1500},
+		{UID: "password", Created: 1000, LastLogin: 2000, Email: "a@example.com", Password: true},
+	})
+	all := listed(t, i.Reader, "")
+	times := []int64{all["refreshed"].LastLogin, all["signed-in"].LastLogin, all["refreshed"].Created}
+	same(t, "times", []int64{9000, 2000, 1000}, times)
+	for uid, a := range all {
+		kept, err := Parse(a.JSON())
+		ok(t, err)
+		same(t, uid+", kept", a, kept)
+		same(t, uid+", unverified", uid == "password", a.Unverified())
+	}
+}
+
+// TestImportReplacesNobody: an account does not come back in place of one that has its uid, nor beside one that has its address or
+// its identity. The others of the call come back. Phone numbers are not compared, and [Reader.Sharing] finds them.
+func TestImportReplacesNobody(t *testing.T) {
+	p := backendstest.Start(t)
+	p.Import(t,
+		new(auth.UserToImport).UID("there").DisplayName("mine").Metadata(&auth.UserMetadata{CreationTimestamp: 7000}),
+		new(auth.UserToImport).UID("other-email").Email("taken@example.com"),
+		new(auth.UserToImport).UID("other-phone").PhoneNumber("+819012345678"),
+		new(auth.UserToImport).UID("other-identity").ProviderData([]*auth.UserProvider{{ProviderID: "google.com", UID: "g1"}}),
+	)
+	before := listed(t, opened(t, p).Reader, "")
+	i := importer(t, p, nil)
+	back := []Account{
+		{UID: "there", DisplayName: "deleted", Created: 1000},
+		{UID: "email", Email: "taken@example.com", Created: 1000},
+		{UID: "identity", Providers: []Provider{{ID: "google.com", UID: "g1"}}, Created: 1000},
+		{UID: "same-uid-elsewhere", Providers: []Provider{{ID: "apple.com", UID: "g1"}}, Created: 1000},
+		{UID: "free", Email: "free@example.com", Created: 1000},
+	}
+	wantImported(t, i, back, "email", "identity", "there")
+	after := listed(t, i.Reader, "")
+	for _, uid := range []string{"same-uid-elsewhere", "free"} {
+		same(t, uid+" is back, of", int64(1000), after[uid].Created)
+		delete(after, uid)
+	}
+	same(t, "the others", before, after)
+	shared, err := i.Sharing(t.Context(), []Account{{UID: "phone", PhoneNumber: "+819012345678"}, {UID: "nobody", Email: "nobody@example.com"}, back[2]})
+	ok(t, err)
+	var found []string
+	for _, a := range shared {
+		found = append(found, a.UID)
+	}
+	slices.Sort(found)
+	same(t, "sharing", []string{"other-identity", "other-phone"}, found)
+}
+
+// TestImportOfTwins: two accounts of a call that have something in common keep nobody else from coming back.
+func TestImportOfTwins(t *testing.T) {
+	identity := []Provider{{ID: "google.com", UID: "g1"}}
+	for name, twins := range map[string][2]Account{
+		"address":  {{UID: "a", Email: "a@example.com", Created: 1000}, {UID: "b", Email: "a@example.com", Created: 2000}},
+		"identity": {{UID: "a", Providers: identity, Created: 1000}, {UID: "b", Providers: identity, Created: 2000}},
+		"uid":      {{UID: "b", DisplayName: "first", Created: 1000}, {UID: "b", DisplayName: "second", Created: 2000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := importer(t, backendstest.Start(t), nil)
+			all := []Account{twins[0]}
+			for n := range 9 {
+				all = append(all, Account{UID: fmt.Sprintf("u%d", n), Created: 1000})
+			}
+			wantImported(t, i, append(all, twins[1]), "b")
+			there := listed(t, i.Reader, "")
+			if len(there) != 10 || there[twins[0].UID].Created != 1000 {
+				t.Errorf("%+v", there)
+			}
+		})
+	}
+}
+
+// TestThousandAccountsAnImport: each refusal is told of the account that it is of.
+func TestThousandAccountsAnImport(t *testing.T) {
+	var all []Account
+	for n := range 2500 {
+		all = append(all, Account{UID: fmt.Sprintf("u%04d", n)})
+	}
+	f := &fake{answer: func(call int, _ []string) (map[int]string, int, string) {
+		return map[int]string{0: fmt.Sprint("first of ", call), 499: "another"}, 0, ""
+	}}
+	var meter usage.Meter
+	refused, err := f.open(t).Importer().Import(usage.NewContext(t.Context(), &meter), all)
+	want := map[string]string{
+		"u0000": "first of 1", "u0499": "another", "u1000": "first of 2", "u1499": "another", "u2000": "first of 3", "u2499": "another",
+	}
+	ok(t, err)
+	same(t, "refused", want, refused)
+	same(t, "sizes of calls", []int{1000, 1000, 500}, f.sizes())
+	same(t, "calls metered", int64(3), meter.Usage().AuthCalls)
+}
+
+// TestLostAnswerOfAnImport: the call is made again, which replaces nobody and makes no second account.
+func TestLostAnswerOfAnImport(t *testing.T) {
+	unavailable := &googleapi.Error{Code: http.StatusServiceUnavailable}
+	broken := errors.New("connection reset")
+	back := []Account{{UID: "a", Email: "a@example.com", Created: 1000}, {UID: "b", PhoneNumber: "+819012345678", Created: 1000}}
+	for name, tt := range map[string]struct {
+		answers []error
+		want    string
+	}{
+		"once":  {[]error{broken, nil}, ""},
+		"often": {[]error{unavailable, broken, unavailable, broken, unavailable, nil}, ""},
+		"always": {
+			[]error{broken, broken, broken, broken, broken, broken, errors.New("one call too many")},
+			"import 2 accounts: connection reset",
+		},
+		"refused": {[]error{&googleapi.Error{Code: http.StatusForbidden, Message: "no right"}, nil}, "import 2 accounts: no right"},
+		"ended":   {[]error{context.Canceled, nil}, "import 2 accounts: context canceled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, answers := backendstest.Start(t), tt.answers
+			i := importer(t, p, func(_ string, _ []string, send func() error) error {
+				err := errors.Join(send(), answers[0])
+				answers = answers[1:]
+				return err
+			})
+			refused, err := i.Import(t.Context(), back)
+			if got := strings.TrimSuffix(fmt.Sprint(err), "<nil>"); got != tt.want {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+			if err == nil && len(refused) != 2 {
+				t.Errorf("refused %v: those that are there must be told", refused)
+			}
+			if there := listed(t, opened(t, p).Reader, ""); len(there) != 2 || there["a"].Created != 1000 {
+				t.Errorf("%+v", there)
 			}
 		})
 	}

@@ -335,9 +335,7 @@ func TestPlanOfWhatBelongsToAccounts(t *testing.T) {
 		f.Set(t, "users/"+uid+"/todos/a", fields{"x": 1})
 	}
 	rep, err := f.Plan(t.Context(), engine.Options{Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	var with array
 	for _, p := range rep.Plan {
 		with = append(with, p.With, p.More)

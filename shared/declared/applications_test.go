@@ -384,9 +384,7 @@ func TestApplications(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var rule fields
-			if err := json.Unmarshal([]byte("{"+tt.rule+"}"), &rule); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, json.Unmarshal([]byte("{"+tt.rule+"}"), &rule))
 			rep, _ := tt.run(t, rule)
 			if rep.Status != report.Completed {
 				t.Errorf("%s %+v", rep.Status, rep)

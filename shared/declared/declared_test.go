@@ -23,9 +23,7 @@ func entry(t testing.TB, rule any, others ...string) manifest.Entry {
 		rule = without
 	}
 	text, err := json.Marshal(rule)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	own := `{"name":"cleanupThings","schedule":"0 4 * * *",` + strings.TrimPrefix(string(text), "{")
 	return lists(t, strings.Join(append([]string{own}, others...), ","))[0]
 }
@@ -34,9 +32,7 @@ func entry(t testing.TB, rule any, others ...string) manifest.Entry {
 func lists(t testing.TB, rules string) []manifest.Entry {
 	t.Helper()
 	entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(`{"rules":[` + rules + `]}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return entries
 }
 
@@ -51,10 +47,16 @@ func with(rule, more fields) fields {
 func newFunction(t testing.TB, e manifest.Entry) *engine.Function {
 	t.Helper()
 	timeout, err := e.Timeout(func(string) string { return "" })
+	ok(t, err)
+	return engine.NewFunction(declared.Job(e.Name, *e.Rule), timeout, e.Uses())
+}
+
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return engine.NewFunction(declared.Job(e.Name, *e.Rule), timeout, e.Uses())
 }
 
 // start returns the function of a rule, on a project of its own at [now]. It makes the test parallel.

@@ -112,9 +112,7 @@ func TestDoubtsOfTextsThatAreNoTimes(t *testing.T) {
 func reader(t *testing.T, f *enginetest.Function) documents.Reader {
 	t.Helper()
 	client, err := documents.Open(t.Context(), documents.Database{Project: f.ID, ID: "(default)", EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	t.Cleanup(func() { _ = client.Close() }) // it was only read
 	return client.Reader()
 }

@@ -84,9 +84,7 @@ func TestKeptIsNotDue(t *testing.T) {
 	enginetest.WantReport(t, first, report.Completed, enginetest.Done("delete draft", 20))
 	undo := f.Restorer(t, f.Clock)
 	part := restore.Options{Apply: true, Where: &restore.Where{Field: "published", Value: "false"}}
-	if err := undo.Undo(t.Context(), first.RunID, part, func(restore.Outcome) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, undo.Undo(t.Context(), first.RunID, part, func(restore.Outcome) error { return nil }))
 	f.Set(t, "drafts/new", fields{"updatedAt": old, "published": false})
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 1))
 	enginetest.Want(t, "left", 30, len(f.IDs(t, "drafts")))

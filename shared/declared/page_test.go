@@ -21,9 +21,7 @@ const rules = "../../docs/examples"
 func examples(t *testing.T) []manifest.Entry {
 	t.Helper()
 	entries, err := sampledata.Examples(rules)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if len(entries) != 12 {
 		t.Fatalf("docs/examples has %d rules, and the tests expect twelve", len(entries))
 	}
@@ -48,9 +46,7 @@ func TestExamples(t *testing.T) {
 			f := enginetest.New(t, newFunction(t, e))
 			f.Indexes, f.Now = e.AllIndexes(), later
 			project, sample := sampletest.Open(t, f.Project), sampledata.ExampleData(e, later)
-			if err := project.Load(t.Context(), sample); err != nil {
-				t.Fatal(err)
-			}
+			ok(t, project.Load(t.Context(), sample))
 			var due []string
 			for _, item := range f.Run(t, `{"dryRun":true}`).Plan {
 				due = append(due, strings.TrimPrefix(item.Target, report.AccountPrefix))
@@ -64,9 +60,7 @@ func TestExamples(t *testing.T) {
 			}
 			enginetest.WantReport(t, rep, report.Completed, want)
 			left, err := project.Read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			for _, difference := range sample.Differences(left) {
 				t.Error(difference)
 			}

@@ -27,9 +27,7 @@ func ruleOf(t *testing.T, example string) string {
 		}
 	}
 	text, err := json.Marshal(with(rule, said))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return string(text)
 }
 
@@ -37,9 +35,7 @@ func ruleOf(t *testing.T, example string) string {
 func TestKeysOfThePage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/rules.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	page := string(text)
 	tried := 0
 	for _, row := range regexp.MustCompile("(?m)^\\| .* \\| `(\"\\w+\": .*)` \\|$").FindAllStringSubmatch(page, -1) {
@@ -59,9 +55,7 @@ func TestKeysOfThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var schema any
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, json.Unmarshal(text, &schema))
 	keys := map[string]bool{}
 	keysOf(schema, keys)
 	for key := range keys {
@@ -96,9 +90,7 @@ func keysOf(schema any, keys map[string]bool) {
 func TestRuleOfThePage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/rules.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	block := regexp.MustCompile("(?s)```json\n(.*?)```").FindStringSubmatch(string(text))
 	if block == nil {
 		t.Fatal("docs/rules.md has no rule")

@@ -240,13 +240,9 @@ func TestTheDayIsThatOfTheTimeZone(t *testing.T) {
 			counts(t, f.Run(t, ""), map[string]int{warnings: 1})
 			enginetest.Want(t, "mails", []string{"[hana] 1Haiku (d) goes on " + tt.day}, mails(t, f))
 			zone, err := time.LoadLocation(tt.zone)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			begins, err := time.ParseInLocation(time.DateOnly, tt.day, zone)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			f.Now = begins.Add(-time.Microsecond)
 			counts(t, f.Run(t, ""), map[string]int{})
 			f.Now = tt.warned.AddDate(0, 0, 7)

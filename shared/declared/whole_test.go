@@ -23,9 +23,7 @@ func kept(t testing.TB, f *enginetest.Function, runID string) map[string]undo.Fi
 	entries := f.Documents(t, runlog.DoneOf(runID))
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
 		records, err := runlog.Unpack([][]byte{entries[name]["data"].([]byte)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		for _, r := range records {
 			switch {
 			case r.Write != nil && writes[r.Write.Path] != nil:

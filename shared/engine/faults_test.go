@@ -115,6 +115,14 @@ func lateClock(f *enginetest.Function) *atomic.Bool {
 	return &late
 }
 
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // has fails the test unless a text holds a part of it.
 func has(t *testing.T, text, part string) {
 	t.Helper()

@@ -1,15 +1,21 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"firebase.google.com/go/v4/auth"
 
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -41,9 +47,7 @@ func TestHeldJob(t *testing.T) {
 		t.Errorf("the record says %+v", record)
 	}
 	p := f.Restorer(t, nil)
-	if err := p.Resume(t.Context(), "testJob"); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, p.Resume(t.Context(), "testJob"))
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 3))
 }
 
@@ -130,4 +134,281 @@ func TestListedWhileItRuns(t *testing.T) {
 		s.ahead.Add(int64(time.Hour / time.Second))
 		enginetest.Want(t, "the next run", report.Skipped, s.Run(t, "").Status)
 	}
+}
+
+// pages belong to books. A page goes with its file and its place in an index, a book after its pages, and with its folder and
+// account.
+var (
+	pageRule = cleanup.Rule[cleanup.Subject]{
+		Name: "page", Load: cleanup.Itself, Judge: whileThere,
+		Reach: cleanup.Reach{Items: "pages", Deletes: []string{"pages", "index"}, Objects: []cleanup.Files{{Folder: "files/"}}},
+		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+			return cleanup.Change{
+				Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}, {Op: documents.Delete, Ref: documents.Ref{Collection: "index", ID: s.ID()}}},
+				Then:   []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "files/" + s.ID() + ".png"}, Absent: s.Ref()}},
+			}
+		},
+	}
+	bookRule = cleanup.Rule[cleanup.Subject]{
+		Name: "book", Group: 1, Load: cleanup.Itself, Judge: whileThere,
+		Reach: cleanup.Reach{
+			Items: "books", Deletes: []string{"books"}, Account: true, Objects: []cleanup.Files{{Folder: "books/{id}/", Whole: true}},
+		},
+		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+			pages, _ := s.Data["pages"].([]any)
+			if !s.Found {
+				return cleanup.Change{}
+			}
+			c := cleanup.Change{
+				Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}},
+				Then: []cleanup.FollowUp{
+					{Object: cleanup.ObjectDeletion{Name: "books/" + s.ID() + "/", Folder: true}, Absent: s.Ref()},
+					{Account: s.ID(), Absent: s.Ref()},
+				},
+			}
+			for _, id := range pages {
+				c.Next = append(c.Next, cleanup.Item{Rule: pageRule, Ref: documents.Ref{Collection: "pages", ID: id.(string)}})
+			}
+			return c
+		},
+	}
+)
+
+func whileThere(s cleanup.Subject, _ cleanup.Run) cleanup.Decision {
+	if !s.Found {
+		return cleanup.Keep("gone")
+	}
+	return cleanup.Do("delete "+s.Ref().Collection, "due")
+}
+
+// TestWhatLeadsToSomethingListedIsKept, whatever it is that is listed: nothing of the book is deleted, not even what
+// is not listed.
+func TestWhatLeadsToSomethingListedIsKept(t *testing.T) {
+	t.Parallel()
+	for listed, kept := range map[string]string{
+		"books/b1": jobstate.KeptListed, "books/b1/notes/n": jobstate.KeptWithListed, "pages/p1": jobstate.KeptWithListed,
+		"gs://BUCKET/books/b1/cover.png": jobstate.KeptWithListed, "gs://BUCKET/books/": jobstate.KeptWithListed, "account b1": jobstate.KeptWithListed,
+	} {
+		t.Run(listed, func(t *testing.T) {
+			t.Parallel()
+			f := ruleFunction(t, ruleJob("books", bookRule, pageRule))
+			for _, id := range []string{"b1", "b2"} {
+				page := "p" + id[1:]
+				f.Set(t, "books/"+id, map[string]any{"pages": []string{page}})
+				f.Set(t, "pages/"+page, map[string]any{"n": 1})
+				f.Set(t, "index/"+page, map[string]any{"n": 1})
+				f.Put(t, "books/"+id+"/cover.png", nil, []byte("x"))
+				f.Put(t, "files/"+page+".png", nil, []byte("x"))
+				f.SignUp(t, id)
+			}
+			f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(strings.ReplaceAll(listed, "BUCKET", f.Bucket)))
+			preview := f.Run(t, `{"dryRun":true}`)
+			got := f.Run(t, "")
+			if got.Status != report.Completed || got.Kept[kept] == 0 {
+				t.Fatalf("%s, kept %v, %v", got.Status, got.Kept, got.Failures)
+			}
+			left := []string{"b1"}
+			objects := []string{"books/b1/cover.png", "files/p1.png"}
+			if listed == "gs://BUCKET/books/" { // which both have something in
+				left, objects = []string{"b1", "b2"}, []string{"books/b1/cover.png", "books/b2/cover.png", "files/p1.png", "files/p2.png"}
+			}
+			enginetest.Want(t, "books", left, f.IDs(t, "books"))
+			enginetest.Want(t, "pages", len(left), len(f.IDs(t, "pages")))
+			enginetest.Want(t, "objects", objects, f.Objects(t))
+			if says := strings.Contains(fmt.Sprint(f.LogLines(t)), "kept, pages/p1 is on the list"); says != (listed == "pages/p1") {
+				t.Errorf("the log says that the page is listed: %t", says)
+			}
+			for _, p := range preview.Plan {
+				if p.Target == "books/b1" && !strings.Contains(p.Kept, "is on the list") {
+					t.Errorf("the preview says %+v", p)
+				}
+			}
+		})
+	}
+}
+
+// TestWhatChangesSomethingListedIsKept: an item stays if its change writes to a listed document, but not if it writes to one above.
+func TestWhatChangesSomethingListedIsKept(t *testing.T) {
+	t.Parallel()
+	leaf := cleanup.Rule[cleanup.Subject]{
+		Name: "leaf", Load: cleanup.Itself, Judge: whileThere,
+		Reach: cleanup.Reach{Items: "leaves", Deletes: []string{"leaves"}, Writes: []string{"trees"}},
+		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+			c := cleanup.Delete(s.Document)
+			tree := documents.Ref{Collection: "trees", ID: "t"}
+			c.Writes = append(c.Writes, documents.Write{Op: documents.Update, Ref: tree, Data: map[string]any{"fell": s.ID()}})
+			return c
+		},
+	}
+	for listed, left := range map[string]int{"trees/t": 1, "trees/t/nests/n": 0} {
+		f := ruleFunction(t, ruleJob("leaves", leaf))
+		f.Set(t, "leaves/l", map[string]any{"n": 1})
+		f.Set(t, "trees/t", map[string]any{"n": 1})
+		f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(listed))
+		got := f.Run(t, "")
+		enginetest.Want(t, listed+": kept", left, got.Kept[jobstate.KeptWithListed])
+		enginetest.Want(t, listed+": left", left, len(f.IDs(t, "leaves")))
+	}
+}
+
+// TestWhatLaterCommitsMeet: a listed box, or a thing or file of it, keeps the crate. What earlier commits did is said.
+func TestWhatLaterCommitsMeet(t *testing.T) {
+	t.Parallel()
+	for _, listed := range []string{"boxes/c1-11", "things/t449", "gs://BUCKET/files/f", "gs://BUCKET/crates/c1/label"} {
+		t.Run(listed, func(t *testing.T) {
+			t.Parallel()
+			f := ruleFunction(t, ruleJob("crates", crates, boxes))
+			setCrate(t, f, "c1", 12)
+			setCrate(t, f, "c2", 1)
+			f.Set(t, "boxes/c1-11", map[string]any{"state": "old", "crate": "c1", "file": "files/f"})
+			f.SetMany(t, 450, func(i int) (string, map[string]any) {
+				return fmt.Sprintf("things/t%03d", i), map[string]any{"box": "c1-11"}
+			})
+			listed = strings.ReplaceAll(listed, "BUCKET", f.Bucket)
+			f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(listed))
+			f.Put(t, "files/f", nil, nil)
+			got := f.Run(t, "")
+			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete crate": {Planned: 2, Done: 1}})
+			enginetest.Want(t, "kept", map[string]int{jobstate.KeptWithListed: 1}, got.Kept)
+			enginetest.Want(t, "crates", []string{"c1"}, f.IDs(t, "crates"))
+			if _, there := f.Everything(t)[listed]; !there {
+				t.Errorf("%s is gone", listed)
+			}
+			if said := fmt.Sprint(f.Warnings(t)["crates/c1"]); !strings.Contains(said, "left half done") {
+				t.Errorf("the log says %s", said)
+			}
+		})
+	}
+}
+
+// accountsJob deletes every account, and then the document of its id that a rule is about.
+func accountsJob(then cleanup.AnyRule) cleanup.Job {
+	rule := &cleanup.AccountRule{
+		Judge: func(accounts.Account, cleanup.Run) cleanup.Decision { return cleanup.Do("delete account", "always") },
+		Next: func(uid string) []cleanup.Item {
+			return []cleanup.Item{{Rule: then, Ref: documents.Ref{Collection: then.Reaches().Items, ID: uid}}}
+		},
+	}
+	return cleanup.Job{
+		Name: "testJob", Rules: []cleanup.AnyRule{then}, Accounts: true, AccountRule: rule, Reach: cleanup.Reach{Account: true},
+		Plan: func(ctx context.Context, p *cleanup.Planner) error {
+			for page, err := range p.Accounts.Pages(ctx, "") {
+				if err != nil {
+					return err
+				}
+				if _, err := p.ConsiderAccounts(ctx, page.Accounts); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// TestAccountsAreLookedAtAgain right before the deletion, when they have been saved for undo: one that somebody has used by then stays, and
+// one that has a document by then.
+func TestAccountsAreLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	job := accountsJob(pageRule)
+	job.AccountRule.Judge = func(a accounts.Account, _ cleanup.Run) cleanup.Decision {
+		if a.LastLogin > 0 {
+			return cleanup.Keep("used")
+		}
+		return cleanup.Do("delete account", "never used")
+	}
+	job.AccountRule.Keepers = []cleanup.Keeper{{Collection: "owners", ID: func(uid string) string { return uid }, Reason: "has a document"}}
+	f := ruleFunction(t, job)
+	for _, uid := range []string{"gone", "used", "owner"} {
+		f.Import(t, new(auth.UserToImport).UID(uid))
+	}
+	f.SetAccount(t, "used", nil) // skips the test where nobody can
+	onSaved(f, func() {
+		f.SetAccount(t, "used", map[string]any{"lastLoginAt": "1767225600000"})
+		f.Set(t, "owners/owner", map[string]any{"n": 1})
+	})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete account": {Planned: 3, Done: 1, Changed: 2}})
+	enginetest.Want(t, "accounts", []string{"owner", "used"}, f.Accounts(t))
+}
+
+// TestAnAccountWhoseDocumentIsListedIsKept, and not one with whose document something is deleted that is listed: that is seen
+// when the account is gone, which the report says, and the document waits until it is taken off.
+func TestAnAccountWhoseDocumentIsListedIsKept(t *testing.T) {
+	t.Parallel()
+	f := ruleFunction(t, accountsJob(pageRule))
+	for _, id := range []string{"p1", "p2", "p3", "p4"} {
+		f.Set(t, "pages/"+id, map[string]any{"n": 1})
+		f.SignUp(t, id)
+	}
+	listed := []string{"pages/p1", "pages/p2/notes/n", "gs://" + f.Bucket + "/files/p3.png"}
+	f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(listed...))
+	enginetest.Want(t, "planned", 2, len(f.Run(t, `{"dryRun":true}`).Plan))
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 2))
+	enginetest.Want(t, "kept", map[string]int{jobstate.KeptWithListed: 3}, got.Kept)
+	enginetest.Want(t, "accounts", []string{"p1", "p2"}, f.Accounts(t))
+	enginetest.Want(t, "pages", []string{"p1", "p2", "p3"}, f.IDs(t, "pages"))
+	f.Delete(t, "cleanupJobs/all-jobs")
+	enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
+	enginetest.Want(t, "accounts", 0, len(f.Accounts(t)))
+	enginetest.Want(t, "pages", 0, len(f.IDs(t, "pages")))
+}
+
+// TestRecordThatCannotBeRead: a run that does not know whether the job is held, or what it keeps, does nothing, and says what
+// to do. Nor does a worker, or a preview.
+func TestRecordThatCannotBeRead(t *testing.T) {
+	for name, record := range map[string]map[string]any{
+		"held": {"held": "yes"}, "a list": {"keep": "things/t001"},
+	} {
+		f := thingsFunction(t, 10, 2)
+		at := "testJob"
+		if record["keep"] != nil {
+			at = "all-jobs"
+		}
+		f.Set(t, "cleanupJobs/"+at, record)
+		for _, body := range []string{"", `{"dryRun":true}`} {
+			got := f.Run(t, body)
+			enginetest.Want(t, name+": status", report.Failed, got.Status)
+			has(t, fmt.Sprint(got.Failures), "is not one that this program wrote: delete that field")
+		}
+		enginetest.Want(t, name+": left", 2, len(left(t, f)))
+		worker := newFunction(t, touchJob(touched))
+		worker.Set(t, "cleanupJobs/"+strings.Replace(at, "testJob", "testWorker", 1), record)
+		enginetest.Want(t, name+": a worker's status", report.Failed, worker.Run(t, paintRed).Status)
+		enginetest.Want(t, name+": painted", 0, len(left(t, worker)))
+	}
+	f := thingsFunction(t, 10, 2)
+	onCalls(f, "BatchGetDocuments", func(int) error { return denied })
+	enginetest.Want(t, "refused: status", report.Failed, f.Run(t, "").Status)
+	enginetest.Want(t, "refused: left", 2, len(left(t, f)))
+}
+
+// TestWhatAnInterruptedRunLeftIsKeptIfListed: an operator keeps what a run that was killed has left to delete. It stays until
+// it is taken off the list, which is no failure, and nothing else does.
+func TestWhatAnInterruptedRunLeftIsKeptIfListed(t *testing.T) {
+	t.Parallel()
+	f := reachFunction(t)
+	for _, name := range []string{"files/a", "files/b", "crates/gone/a"} {
+		f.Put(t, name, nil, []byte("x"))
+	}
+	f.SignUp(t, "p1", "p2")
+	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/"),
+		enginetest.StepOf("box", "boxes/gone", false, "", "files/a", "files/b"),
+		enginetest.AccountOf("person", "people/p1"), enginetest.AccountOf("person", "people/p2"))
+	listed := []string{"gs://" + f.Bucket + "/files/a", "gs://" + f.Bucket + "/crates/gone/a", "account p1"}
+	f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(listed...))
+	f.Env["MAX_ACTIONS"] = "2" // of what is not listed
+	foretold := f.Run(t, `{"dryRun":true}`).Plan[0]
+	has(t, foretold.Kept, jobstate.KeptListed)
+	enginetest.Want(t, "foretold", map[string]int{"delete file": 1, "delete account": 1}, foretold.With)
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
+	enginetest.Want(t, "kept", map[string]int{jobstate.KeptWithListed: 3}, got.Kept)
+	enginetest.Want(t, "objects", []string{"crates/gone/a", "files/a"}, f.Objects(t))
+	enginetest.Want(t, "accounts", []string{"p1"}, f.Accounts(t))
+	f.Delete(t, "cleanupJobs/all-jobs")
+	f.Env["MAX_ACTIONS"] = "10"
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
+	enginetest.Want(t, "accounts", 0, len(f.Accounts(t)))
 }

@@ -190,9 +190,7 @@ func TestATrippedJobKeepsItsPlace(t *testing.T) {
 	}
 	f.Put(t, "files/a", nil, []byte("x"))
 	behind, err := documents.Query{Collection: "people"}.After(documents.Document{Path: "people/p1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	f.Set(t, "cleanupJobs/testJob", map[string]any{"checkpoint": string(behind)})
 	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"))
 	f.Env["MAX_ACTIONS"] = "1"
@@ -244,9 +242,7 @@ func wantLeft(t *testing.T, f *enginetest.Function, runID string) {
 	if err == nil && slices.Contains(f.Objects(t), "files/a") {
 		err = f.Storage(t).Bucket(f.Bucket).Object("files/a").Delete(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	takeBack(t, f, runID)
 	if len(f.Accounts(t)) > 0 || len(f.Objects(t)) > 0 {
 		t.Errorf("undo brings back what the run kept: %v, %v", f.Accounts(t), f.Objects(t))
@@ -336,9 +332,7 @@ func TestAccountMadeAgain(t *testing.T) {
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "kept", map[string]int{"an account that was made again since": 1}, got.Kept)
 	enginetest.Want(t, "accounts", []string{"p3"}, f.Accounts(t))
-	if err := f.Auth(t).DeleteUser(t.Context(), "p3"); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, f.Auth(t).DeleteUser(t.Context(), "p3"))
 	takeBack(t, f, got.RunID)
 	enginetest.Want(t, "accounts that are back", []string{"p1", "p2"}, f.Accounts(t))
 }

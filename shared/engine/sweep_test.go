@@ -224,9 +224,7 @@ func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
 	})
 	id := f.Run(t, "").RunID
 	got, err := report.Of(documents.Document{Path: "cleanupRuns/" + id, Data: f.Documents(t, "cleanupRuns")[id]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	enginetest.Want(t, "status", report.Completed, got.Status)
 	if got.Undone == nil || got.Undone.Things != 1 {
 		t.Errorf("undone: %+v", got.Undone)

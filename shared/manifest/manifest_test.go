@@ -15,12 +15,18 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 )
 
-// read returns the list of the functions.
-func read(t testing.TB) string {
-	text, err := os.ReadFile(filepath.Join("..", "..", "functions", "manifest.json"))
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// read returns the list of the functions.
+func read(t testing.TB) string {
+	text, err := os.ReadFile(filepath.Join("..", "..", "functions", "manifest.json"))
+	ok(t, err)
 	return string(text)
 }
 
@@ -219,9 +225,7 @@ func FuzzParse(f *testing.F) {
 		}
 		entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Rule != nil }) // only rules of the text can be written
 		written, err := json.Marshal(map[string]any{"functions": entries})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if again, err = Parse(File{"written", written}); len(entries) == 0 {
 			return
 		}
@@ -243,9 +247,7 @@ func TestRolesForWhatIsKept(t *testing.T) {
 		entries, err := ParseRules(File{"rules.json", []byte(`{"rules":[
 			{"name":"cleanupUsers","schedule":"0 4 * * *","collection":"users","age":{"field":"at","days":9},` + text + `},
 			{"name":"cleanupKept","schedule":"0 4 * * *","collection":"kept","age":{"field":"at","days":9},"unless":[{"account":"{of}"}]}]}`)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if got := len(entries[0].Roles[config.Auth]); got != want {
 			t.Errorf("%s: %d roles on accounts, want %d", text, got, want)
 		}

@@ -133,12 +133,8 @@ func lockOf(t *testing.T, manifest, rules string) (lock struct {
 }) {
 	t.Helper()
 	text, err := Lock(File{"manifest.json", []byte(manifest)}, File{"rules.json", []byte(rules)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &lock); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
+	ok(t, json.Unmarshal(text, &lock))
 	return lock
 }
 

@@ -27,9 +27,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 	}
 	made := func(of reflect.Type) *jsonschema.Schema {
 		s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: types})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		withoutNull(s)
 		return s
 	}
@@ -46,9 +44,7 @@ func schema(t *testing.T) *jsonschema.Schema {
 	for field := range reflect.TypeFor[rule.Rule]().Fields() {
 		if _, most, found := strings.Cut(field.Tag.Get("range"), "-"); found {
 			highest, err := strconv.ParseFloat(most, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			between(entry, keyOf(field), 1, highest)
 		}
 	}
@@ -126,19 +122,13 @@ func withoutNull(s *jsonschema.Schema) {
 func TestSchema(t *testing.T) {
 	const path = "../../rules.schema.json"
 	text, err := json.MarshalIndent(schema(t), "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	text = append(text, '\n')
 	if os.Getenv("WRITE") != "" {
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, os.WriteFile(path, text, 0o600))
 	}
 	kept, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if diff := cmp.Diff(string(text), string(kept)); diff != "" {
 		t.Errorf("rules.schema.json is not what the types say (-types +file); write it with WRITE=1 go test ./shared/manifest -run Schema:\n%s", diff)
 	}
@@ -147,9 +137,7 @@ func TestSchema(t *testing.T) {
 // TestSchemaAgreesWithTheReader: the schema accepts what the reader accepts, and refuses misspelt keys.
 func TestSchemaAgreesWithTheReader(t *testing.T) {
 	resolved, err := schema(t).Resolve(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	const good = `{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":1},
 		"where":[{"field":"a","==":1},{"field":"b","in":["x",2,true]},{"field":"c","is":"not true"}],"with":[{"account":"{id}"}],"set":{"a":null}}]}`
 	ruled := func(more string) string {
@@ -175,9 +163,7 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":1},"where":[{"field":"a","==":[1]}]}]}`:                                           false,
 	} {
 		var value any
-		if err := json.Unmarshal([]byte(text), &value); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, json.Unmarshal([]byte(text), &value))
 		if err := resolved.Validate(value); (err == nil) != fits {
 			t.Errorf("%s: %v, want that it fits: %t", text, err, fits)
 		}

@@ -40,9 +40,7 @@ func openBucket(t *testing.T, bucket objects.Bucket, answer answering) (context.
 		}
 	}
 	c, err := objects.Open(t.Context(), bucket, wrap)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)
@@ -50,6 +48,14 @@ func openBucket(t *testing.T, bucket objects.Bucket, answer answering) (context.
 	})
 	m := new(usage.Meter)
 	return usage.NewContext(t.Context(), m), c, m
+}
+
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // same fails the test unless two values are equal.
@@ -87,9 +93,7 @@ func list(ctx context.Context, t *testing.T, r objects.Reader, prefix, after str
 	t.Helper()
 	var all []objects.Object
 	for page, err := range r.Pages(ctx, prefix, objects.Names{From: after, After: after != ""}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		all = append(all, page...)
 	}
 	return all
@@ -128,9 +132,7 @@ func TestRangesOfNames(t *testing.T) {
 				got := []string{}
 				for page, err := range c.Reader().Pages(ctx, "posts/",
 					objects.Names{From: from, After: after && from != "", Before: before}) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					ok(t, err)
 					got = append(got, names(page)...)
 				}
 				if !slices.Equal(got, want) {
@@ -292,9 +294,7 @@ func TestPagesOfAThousand(t *testing.T) {
 	ctx, c, m := open(t, p, nil)
 	var sizes []int
 	for page, err := range c.Reader().Pages(ctx, "posts/", objects.Names{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		sizes = append(sizes, len(page))
 	}
 	if diff := cmp.Diff([]int{1000, 1}, sizes); diff != "" || m.Usage().StorageClassA != 2 {
@@ -318,9 +318,7 @@ func TestDelete(t *testing.T) {
 		storage.ObjectAttrsToUpdate{Metadata: map[string]string{"postId": "p1"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := bucket.Object("posts/gone").Delete(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, bucket.Object("posts/gone").Delete(t.Context()))
 	w := c.Writer(rate.NewLimiter(rate.Inf, 0))
 	for _, o := range all {
 		err := w.Delete(ctx, deletion(o))

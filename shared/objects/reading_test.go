@@ -2,6 +2,8 @@ package objects_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -79,5 +81,71 @@ func TestReferences(t *testing.T) {
 	}
 	if len(exact) > 25 {
 		t.Errorf("%d", len(exact))
+	}
+}
+
+// TestMentioned: whatever people write for a name, it is among those that the text may mean.
+func TestMentioned(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"p/b.png", " p/b.png", "p/b.png ", "p/b.png\n", "/p/b.png", "./p/b.png", "p//b.png", "p/./b.png", `p\b.png`, "P/B.PNG", "\ufeffp/b.png",
+		"p/\u200bb.png", "p%2Fb.png", "p%252Fb.png", "p/b%2Epng", "p/b.png?alt=media&token=1f", "p/b.png#t=1", "p/b.png,p/c.png", "p/a.png;p/b.png",
+		"p/a.png|p/b.png", "p/a.png b.png", `["p/a.png","p/b.png"]`, `<img src="p/b.png">`, "![](p/b.png)", "url('p/b.png')", "p\\u002Fb.png",
+		"https://firebasestorage.googleapis.com/v0/b/x/o/p%2Fa.png?alt=media,https://firebasestorage.googleapis.com/v0/b/x/o/p%2Fb.png?alt=media",
+		"gs://x/p/b.png", `https:\/\/firebasestorage.googleapis.com\/v0\/b\/x\/o\/p%2Fb.png`, "p&#47;b.png", "p/b.png.", "(p/b.png)",
+	} {
+		names, all := objects.Mentioned(text, "p/")
+		if !all || !slices.Contains(names, "p/b.png") {
+			t.Errorf("%q means %q", text, names)
+		}
+	}
+	if names, _ := objects.Mentioned("p/Cafe\u0301+noir.png", "p/"); !slices.Contains(names, objects.Spelling("p/Café noir.png")) {
+		t.Errorf("an accent: %q", names)
+	}
+	for _, text := range []string{"", "b.png", "q/b.png", "shop/b.png", "p", "p/", "https://example.com/b.png"} {
+		if names, all := objects.Mentioned(text, "p/"); len(names) > 0 || !all {
+			t.Errorf("%q means %q", text, names)
+		}
+	}
+	var many strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&many, "p/%d.png,", i)
+	}
+	if _, all := objects.Mentioned(many.String(), "p/"); all {
+		t.Error("more names than anybody can hold are all")
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	sent := 0
+	client := http.Client{Transport: objects.ReadOnly(roundTripper(func(r *http.Request) (*http.Response, error) {
+		sent++
+		return answer(r, http.StatusNoContent, ""), nil
+	}))}
+	for _, tt := range []struct {
+		method string
+		sent   bool
+	}{
+		{http.MethodGet, true}, {http.MethodHead, true}, {http.MethodDelete, false}, {http.MethodPost, false},
+		{http.MethodPut, false}, {http.MethodPatch, false},
+	} {
+		sent = 0
+		var body io.Reader
+		if !tt.sent {
+			body = strings.NewReader("{}")
+		}
+		r, err := http.NewRequestWithContext(t.Context(), tt.method, "http://storage.invalid/b/bucket/o/name", body)
+		ok(t, err)
+		response, err := client.Do(r)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		if (err == nil) != tt.sent || (sent == 1) != tt.sent {
+			t.Errorf("%s: sent %d times, %v", tt.method, sent, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "only reads") {
+			t.Errorf("%s: %v", tt.method, err)
+		}
 	}
 }

@@ -2,8 +2,11 @@ package objects
 
 import (
 	"errors"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 const (
@@ -105,5 +108,123 @@ func TestObjectName(t *testing.T) {
 	}
 	if got, err := ObjectName("http://127.0.0.1:9199/v0/b/"+ours+"/o/posts%2Fa.png", ours, ""); err == nil {
 		t.Errorf("the emulator's URL was understood in production: %q", got)
+	}
+}
+
+// FuzzObjectName: an accepted name is one that an object can have, and each kind of URL for it gives the same name again.
+func FuzzObjectName(f *testing.F) {
+	for _, seed := range []string{
+		"https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/posts%2Fu1%2Fa.png?alt=media&token=t",
+		"https://storage.googleapis.com/" + ours + "/posts/u1/a%20b.png",
+		"https://" + ours + ".storage.googleapis.com/posts/u1/a.png?x=1#f",
+		"https://firebasestorage.googleapis.com:443/v0/b/" + ours + "/o/posts%2Fa.png", "https://storage.googleapis.com:443/" + ours + "/a",
+		"https://" + ours + ".storage.googleapis.com:443/a", "https://" + ours + ".storage.googleapis.com:443:443/a",
+		"gs://" + ours + "/posts/a?b#c +%zz.png", "http://localhost:9199/v0/b/" + ours + "/o/posts%2F%F0%9F%98%80.png",
+		"http://127.0.0.1:9199/" + ours + "/posts/../circles/a.png", "https://storage.googleapis.com/other/" + ours + "/a",
+		"https://u@storage.googleapis.com/" + ours + "/a", "https://storage.googleapis.com/" + ours + "/%ff", "gs://" + ours + "/..",
+		"gs://" + ours + "/.well-known/acme-challenge/a", "https:storage.googleapis.com/" + ours + "/a", "", "%", "gs://",
+		"https://storage.googleapis.com//" + ours + "/a", "https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/a/o/b",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, rawURL string) {
+		name, err := ObjectName(rawURL, ours, emulator)
+		if err != nil {
+			if name != "" {
+				t.Fatalf("refused, and yet the name %q", name)
+			}
+			return
+		}
+		if !strings.Contains(rawURL, ours) {
+			t.Fatalf("accepted %q without our bucket in it", rawURL)
+		}
+		// Cloud Storage, "Object names": 1 to 1024 bytes of UTF-8, no carriage return or line feed, not "." or "..".
+		if name == "" || len(name) > 1024 || !utf8.ValidString(name) || strings.ContainsAny(name, "\r\n") || name == "." ||
+			name == ".." ||
+			strings.HasPrefix(name, ".well-known/acme-challenge/") {
+			t.Fatalf("no object can have the name %q", name)
+		}
+		whole := url.PathEscape(name)
+		for _, form := range []string{
+			"gs://" + ours + "/" + name,
+			"https://firebasestorage.googleapis.com/v0/b/" + ours + "/o/" + whole + "?alt=media",
+			"https://firebasestorage.googleapis.com:443/v0/b/" + ours + "/o/" + whole,
+			"https://storage.googleapis.com:443/" + ours + "/" + whole,
+			"https://" + ours + ".storage.googleapis.com:443/" + whole,
+			"http://" + emulator + "/v0/b/" + ours + "/o/" + whole,
+			"https://storage.googleapis.com/" + ours + "/" + strings.ReplaceAll(whole, "%2F", "/"),
+			"https://" + ours + ".storage.googleapis.com/" + whole,
+		} {
+			if again, err := ObjectName(form, ours, emulator); err != nil || again != name {
+				t.Errorf("%q: %q, %v, want %q", form, again, err, name)
+			}
+			if again, err := ObjectName(form, ours+"x", emulator); err == nil {
+				t.Errorf("%q: accepted as %q of another bucket", form, again)
+			}
+		}
+		if strings.HasPrefix(rawURL, "http://") {
+			if _, err := ObjectName(rawURL, ours, ""); err == nil {
+				t.Errorf("%q: accepted where there is no emulator", rawURL)
+			}
+		}
+	})
+}
+
+// TestIsPicture: pictures of those with whom people sign in are no objects. Whatever may be one, or has another URL, is no picture.
+func TestIsPicture(t *testing.T) {
+	for text, want := range map[string]bool{
+		"https://lh3.googleusercontent.com/a/ACg8ocJ=s96-c": true, "https://lh5.googleusercontent.com/a-/AOh14Gj=s96-c": true,
+		"https://graph.facebook.com/10158/picture?type=large": true, " http://graph.facebook.com/10158/picture\n": true,
+		"https://platform-lookaside.fbsbx.com/platform/profilepic/?asid=1&height=50&ext=1&hash=A": true,
+		"https://scontent.xx.fbcdn.net/v/t1.0-1/p100x100/1_n.jpg?oh=7&oe=5":                       true,
+		"https://pbs.twimg.com/profile_images/1/a_normal.jpg":                                     true,
+		"https://avatars.githubusercontent.com/u/583231?v=4":                                      true, "https://www.gravatar.com/avatar/205e?s=80&d=identicon": true,
+
+		"":                                   false,
+		"avatars/a.png":                      false,
+		"lh3.googleusercontent.com/a/ACg8":   false,
+		"https://lh3.googleusercontent.com/": false, "https://lh3.googleusercontent.com/AAbbCC_key=s200": false, // App Engine serves objects so
+		"https://lh3.googleusercontent.com/-f/AAA/photo.jpg":                                                   false,
+		"https://lh3.googleusercontent.com/d/1ag3fc":                                                           false,
+		"https://lh3.googleusercontent.com/b/a/x":                                                              false,
+		"https://lh3.googleusercontent.com/a/../AAbbCC":                                                        false,
+		"https://lh3.googleusercontent.com.evil.example/a/x":                                                   false,
+		"https://lh3.googleusercontent.com@evil.example/a/x":                                                   false,
+		"https://evil.example/https://lh3.googleusercontent.com/a/x":                                           false,
+		"https://evilfbcdn.net/x":                                                                              false,
+		"https://pbs.twimg.com/media/x.jpg":                                                                    false,
+		"gs://lh3.googleusercontent.com/a/x":                                                                   false,
+		"https://www.gravatar.com/avatar/205e?d=https://firebasestorage.googleapis.com/v0/b/b/o/a":             false,
+		"https://www.gravatar.com/avatar/205e?d=https%3A%2F%2Ffirebasestorage.googleapis.com%2Fv0%2Fb%2Fb%2Fo": false,
+		"https://lh3.googleusercontent.com/a/x,avatars/a.png":                                                  false,
+		"https://lh3.googleusercontent.com/a/x avatars/a.png":                                                  false,
+		"https://firebasestorage.googleapis.com/v0/b/b/o/a%2Fx?alt=media":                                      false,
+	} {
+		if got := IsPicture(text); got != want {
+			t.Errorf("%q: %t", text, got)
+		}
+	}
+}
+
+func TestFolders(t *testing.T) {
+	longest := strings.Repeat("a", 1022) + "/"
+	got, err := ParseFolders("inquiries/, サポート/画像/," + longest)
+	if err != nil || !slices.Equal(got, Folders{"inquiries/", "サポート/画像/", longest}) {
+		t.Errorf("ParseFolders = %v, %v", got, err)
+	}
+	for _, wrong := range []string{"", "/", "//", "inquiries", "/inquiries/", "inquiries/,", ",", "gs://bucket/inquiries/", "a//b/",
+		"./", "../", "a/../b/",
+		"a\n/", "a\r/", "a\x00/", "\xff/", "a" + longest} {
+		if got, err := ParseFolders(wrong); err == nil {
+			t.Errorf("ParseFolders(%q) = %v, want an error", wrong, got)
+		}
+	}
+	for object, want := range map[string]bool{
+		"inquiries/a.png": true, "inquiries/i1/a.png": true, "サポート/画像/a": true,
+		"inquiries/": false, "inquiries": false, "inquiriesx/a.png": false, "Inquiries/a.png": false, "x/inquiries/a.png": false, "サポート/a": false, "": false,
+	} {
+		if got.Hold(object) != want {
+			t.Errorf("Hold(%q) = %v, want %v", object, !want, want)
+		}
 	}
 }

@@ -5,15 +5,24 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"cloud.google.com/go/storage"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -228,3 +237,356 @@ func TestOwnersOfManyDays(t *testing.T) {
 		}
 	}
 }
+
+// long returns an id of n bytes that begins and ends as given.
+func long(n int, begin, end string) string {
+	return begin + strings.Repeat("x", n-len(begin)-len(end)) + end
+}
+
+// TestDocuments has notes of books that exist, of books that are gone, and of none. Ids may have 1,500 bytes, of which a query
+// can ask for 1,499.
+func TestDocuments(t *testing.T) {
+	f := newFunction(t, notes)
+	books := []string{"null", "a", "c1", "c12", "c2", "m", "z", "丸", "😀", long(1499, "m10", ""), long(1499, "m99", ""), long(1500, "", "長")}
+	gone := []string{"!", "C1", "b", "c", "c11", "c1x", "c13", "zz", "丸1", "あ", "😀😀", long(1499, "m10", "w"), long(1500, "m10", "長")}
+	for i := range 60 { // neighbours, in more gaps than one query has
+		books = append(books, long(1500, fmt.Sprintf("m%02d", i), "e"))
+		gone = append(gone, long(1500, fmt.Sprintf("m%02d", i), "g"))
+	}
+	of := map[string]any{
+		"notes/none": nil, "notes/empty": "", "notes/number": 7, "notes/list": []any{"gone"},
+		"notes/slash": "a/b", "notes/dots": "..", "notes/reserved": "__g__", "notes/blank": "c1 ", "notes/undefined": "undefined",
+	}
+	for i, id := range books {
+		f.Set(t, "books/"+id, map[string]any{"name": "x"})
+		of[fmt.Sprintf("notes/of-book%02d", i)] = id
+	}
+	setNotes(t, f, of)
+	f.Set(t, "notes/unset", map[string]any{"text": "hello"})
+	f.Set(t, "notesx/gone", map[string]any{"bookId": "gone"})
+	kept := notesLeft(t, f)
+	of = map[string]any{}
+	for i, id := range gone {
+		of[fmt.Sprintf("notes/orphan%02d", i)] = id
+	}
+	setNotes(t, f, of)
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(deleteNote, len(gone)))
+	enginetest.Want(t, "notes left", kept, notesLeft(t, f))
+	enginetest.Want(t, "unnamed and odd, also where a book is called null", []int{6, 2}, []int{got.Kept[keptUnnamed], got.Kept[keptOdd]})
+	enginetest.Want(t, "look-alikes left", 1, len(f.Documents(t, "notesx")))
+}
+
+func TestDocumentsWhoseOwnersExistAreNotRead(t *testing.T) {
+	f := newFunction(t, notes)
+	delete(f.Env, "MAX_DUE_PERCENT")
+	f.SetMany(t, 100, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("books/c%03d", i), map[string]any{"name": "x"}
+	})
+	f.SetMany(t, 300, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("notes/p%04d", i), map[string]any{"bookId": fmt.Sprintf("c%03d", i%100)}
+	})
+	for i := range 30 {
+		f.Set(t, fmt.Sprintf("notes/orphan%02d", i), map[string]any{"bookId": fmt.Sprintf("c050x%02d", i)})
+	}
+	got := enginetest.NewGolden(t, "notes").Run(t, "300 notes have owners, 30 have none", f, "", "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(deleteNote, 30))
+	enginetest.Want(t, "notes left", 300, len(notesLeft(t, f)))
+}
+
+func TestWrongCollectionOfOwnersDeletesNothing(t *testing.T) {
+	f := newFunction(t, notes)
+	delete(f.Env, "MAX_DUE_PERCENT")
+	f.SetMany(t, 60, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("notes/p%02d", i), map[string]any{"bookId": fmt.Sprintf("c%d", i%20)}
+	})
+	got := f.Run(t, "")
+	enginetest.WantAborted(t, got, "60 of 60 documents of notes are due")
+	enginetest.Want(t, "notes left", 60, len(notesLeft(t, f)))
+}
+
+// TestFieldsOfOtherTypes has more odd documents than are named, and documents that say that they have no owner.
+func TestFieldsOfOtherTypes(t *testing.T) {
+	f := newFunction(t, notes)
+	f.Set(t, "books/a", map[string]any{"name": "a"})
+	odd := []any{
+		false, true, 0, 7, 3.5, math.NaN(), math.Inf(-1), f.Now, []byte{}, []byte("a"), f.Firestore(t).Doc("books/gone"),
+		[]any{}, []any{"gone"}, map[string]any{}, map[string]any{"id": "gone"},
+	}
+	of := map[string]any{"notes/null": nil, "notes/empty": "", "notes/member": "a"}
+	for i := range 30 {
+		of[fmt.Sprintf("notes/odd%02d", i)] = odd[i%len(odd)]
+	}
+	setNotes(t, f, of)
+	f.Set(t, "notes/unset", map[string]any{"text": "hello"})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
+	enginetest.Want(t, "kept", map[string]int{keptOdd: 30}, got.Kept)
+	enginetest.Want(t, "scanned", 30, got.Scanned)
+	named := map[any]bool{}
+	for _, line := range f.LogLines(t) {
+		targets, _ := line["targets"].([]any)
+		for _, target := range targets {
+			if line["reason"] == keptOdd && strings.HasPrefix(target.(string), "notes/odd") {
+				named[target] = true
+			}
+		}
+	}
+	enginetest.Want(t, "notes named", 20, len(named))
+	enginetest.Want(t, "notes left", 34, len(notesLeft(t, f)))
+}
+
+// TestHugeFields has more than a page of strings of 5 KB each, before and after the orphans.
+func TestHugeFields(t *testing.T) {
+	f := newFunction(t, notes)
+	f.Set(t, "books/another", map[string]any{"name": "so that not all are missing"})
+	f.SetMany(t, 55, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("notes/huge%02d", i), map[string]any{"bookId": strings.Repeat("h", 5_000)}
+	})
+	setNotes(t, f, map[string]any{"notes/orphan0": "g", "notes/orphan1": "h", "notes/orphan2": "i"})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(deleteNote, 3))
+	enginetest.Want(t, "notes left", 55, len(notesLeft(t, f)))
+	enginetest.Want(t, "kept", map[string]int{keptUnnamed: 55}, got.Kept)
+}
+
+// onQuery lets a test see and refuse queries for a collection's documents, and counts of them.
+func onQuery(f *enginetest.Function, collection string, handle func(counts bool) error) {
+	var mu sync.Mutex
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, m any) error {
+		var q *firestorepb.StructuredQuery
+		count, counts := m.(*firestorepb.RunAggregationQueryRequest)
+		if q = count.GetStructuredAggregationQuery().GetStructuredQuery(); !counts {
+			query, _ := m.(*firestorepb.RunQueryRequest)
+			q = query.GetStructuredQuery()
+		}
+		if from := q.GetFrom(); len(from) == 1 && from[0].GetCollectionId() == collection {
+			mu.Lock()
+			defer mu.Unlock()
+			return handle(counts)
+		}
+		return nil
+	})...)
+}
+
+// TestQueriesThatFail: Firestore refuses the count of odd documents, which are more than are named and on which nothing depends, or
+// the query for documents of missing owners. Objects are deleted all the same.
+func TestQueriesThatFail(t *testing.T) {
+	var odd []string
+	all := map[string]any{"notes/orphan": "gone"}
+	for i := range 21 {
+		odd = append(odd, fmt.Sprintf("odd%02d", i))
+		all["notes/"+odd[i]] = 7
+	}
+	for name, tt := range map[string]struct {
+		counts bool // counts are refused, and nothing else
+		status report.Status
+		left   []string
+	}{
+		"counts":  {true, report.Completed, odd},
+		"queries": {false, report.Failed, append(slices.Clone(odd), "orphan")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t, files, notes)
+			put(t, f, "nobody's", "files/u/a")
+			f.Set(t, "books/another", map[string]any{"name": "so that not all are missing"})
+			setNotes(t, f, all)
+			refuse := true
+			onQuery(f, "notes", func(counts bool) error {
+				if refuse && counts == tt.counts {
+					return status.Error(codes.InvalidArgument, "Firestore refuses it")
+				}
+				return nil
+			})
+			got := f.Run(t, "")
+			enginetest.Want(t, "status", tt.status, got.Status)
+			enginetest.Want(t, "objects left", 0, len(f.Objects(t)))
+			enginetest.Want(t, "notes left", tt.left, notesLeft(t, f))
+			if !slices.ContainsFunc(f.LogLines(t), func(line map[string]any) bool {
+				return line["severity"] != "INFO" && strings.Contains(fmt.Sprint(line["message"]), "Firestore refuses it")
+			}) {
+				t.Error("the log does not say so")
+			}
+			refuse = false
+			got = f.Run(t, "")
+			enginetest.Want(t, "the next run", report.Completed, got.Status)
+			enginetest.Want(t, "notes left then", odd, notesLeft(t, f))
+		})
+	}
+}
+
+func TestObjects(t *testing.T) {
+	f := newFunction(t, files)
+	for _, path := range []string{"users/u1", "users/写 真", "people/u2", "users/u1/users/u3"} {
+		f.Set(t, path, map[string]any{"n": 1})
+	}
+	put(t, f, "", "files/u1/a.png", "files/u1/b.png", "files/写 真/a.png", "filesx/u12/a.png", "files/u1")
+	for _, user := range []string{"...", "u12", "u2", "u3", "U1", "u1x"} {
+		put(t, f, "", "files/"+user+"/gone.png")
+	}
+	put(t, f, "kept", "files/u12/kept.png", "files/__x__/kept.png")
+	put(t, f, "odd", "files/u12/odd.png")
+	put(t, f, "nobody's", "files/u1/gone.png", "files/__x__/gone.png")
+	put(t, f, "", "files/__x__/a.png", "files/u1 /a.png", "files/undefined/a.png") // name no document
+	put(t, f, "forgotten", "files/u12/forgotten.png")
+	invalid := 4
+	if f.EmbeddedStorage() { // the Firebase Emulator Suite does not allow such names
+		put(t, f, "", "files//a.png", "files/./a.png", "files/../a.png")
+		invalid += 3
+	}
+	left := slices.DeleteFunc(f.Objects(t), func(name string) bool { return strings.HasSuffix(name, "/gone.png") })
+	preview := f.Run(t, `{"dryRun":true}`)
+	if !slices.ContainsFunc(preview.Plan, func(a report.Planned) bool {
+		return a.Target == "gs://"+f.Bucket+"/files/u12/gone.png" && a.Reason == "users/u12 does not exist"
+	}) {
+		t.Errorf("plan %+v", preview.Plan)
+	}
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(deleteFile, 8))
+	enginetest.Want(t, "objects left", left, f.Objects(t))
+	enginetest.Want(t, "kept", map[string]int{
+		keptOwnerless: 4, keptByWish: 2, keptUnjudged: 1, orphans.KeptInvalidOwner: invalid,
+	}, got.Kept)
+	enginetest.Want(t, "scanned", 4+6+2+1+2+invalid, got.Scanned)
+}
+
+func TestObjectsThatChangeMeanwhile(t *testing.T) {
+	f := newFunction(t, files)
+	if !f.EmbeddedStorage() {
+		t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
+	}
+	put(t, f, "nobody's", "files/u/relabelled", "files/u/replaced", "files/u/gone", "files/u/left")
+	put(t, f, "", "files/u1/created", "files/u1/created-too", "files/u2/left")
+	f.Set(t, "users/another", map[string]any{"name": "in an empty collection nothing is concluded"})
+	f.Hooks.BeforeApply = func() {
+		bucket := f.Storage(t).Bucket(f.Bucket)
+		label := storage.ObjectAttrsToUpdate{Metadata: map[string]string{"is": "nobody's", "of": "u"}}
+		_, err := bucket.Object("files/u/relabelled").Update(t.Context(), label)
+		if err != nil {
+			t.Error(err)
+		}
+		put(t, f, "nobody's", "files/u/replaced")
+		if err := bucket.Object("files/u/gone").Delete(t.Context()); err != nil {
+			t.Error(err)
+		}
+		f.Set(t, "users/u1", map[string]any{"name": "back"})
+	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{deleteFile: {Planned: 7, Done: 2, Changed: 5}})
+	left := []string{"files/u/relabelled", "files/u/replaced", "files/u1/created", "files/u1/created-too"}
+	enginetest.Want(t, "objects left", left, f.Objects(t))
+}
+
+func TestEmptyDatabaseEmptiesNoBucket(t *testing.T) {
+	f := newFunction(t, files)
+	delete(f.Env, "MAX_DUE_PERCENT")
+	f.PutMany(t, 1000, func(i int) (string, map[string]string) { return fmt.Sprintf("files/u%04d/a.png", i), nil })
+	for _, body := range []string{"", `{"dryRun":true}`} {
+		enginetest.WantAborted(t, f.Run(t, body), "empty collection: users")
+	}
+	enginetest.WantAborted(t, f.Run(t, `{"force":true}`), "empty collection: users")
+	enginetest.Want(t, "objects left", 1000, len(f.Objects(t)))
+	f.Set(t, "users/somebody", map[string]any{"name": "x"})
+	enginetest.WantAborted(t, f.Run(t, `{"dryRun":true}`), "MAX_DUE_PERCENT: 1000 of 1000 objects under files/")
+	got := f.Run(t, `{"force":true}`)
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done(deleteFile, 1000))
+	enginetest.Want(t, "objects left then", 0, len(f.Objects(t)))
+}
+
+// TestCostOfObjectsWhoseOwnersExist: a read per 30 owners, and a class A operation per 1000 objects.
+func TestCostOfObjectsWhoseOwnersExist(t *testing.T) {
+	f := newFunction(t, files)
+	f.SetMany(t, 600, func(i int) (string, map[string]any) {
+		return fmt.Sprintf("users/u%04d", i), map[string]any{"name": "x"}
+	})
+	f.PutMany(t, 3000, func(i int) (string, map[string]string) { // objects of each owner lie in every page
+		return fmt.Sprintf("files/x/%04d.png", i), map[string]string{"of": fmt.Sprintf("u%04d", i%600)}
+	})
+	enginetest.NewGolden(t, "owners").Run(t, "3,000 objects of 600 owners", f, "", "")
+}
+
+// TestPlansOfBoundedBytes: a run ends partial, in order, where its plan holds as much as it may, and the next one goes on from there.
+func TestPlansOfBoundedBytes(t *testing.T) {
+	const n, most, wantRuns = 2200, 700, 4
+	f := newFunction(t, files)
+	f.Hooks.PlanBytes = 1_500_000
+	f.PutMany(t, n, func(i int) (string, map[string]string) {
+		return fmt.Sprintf("files/u/%04d%s.png", i, strings.Repeat("n", 900)), map[string]string{"is": "nobody's"}
+	})
+	list, err := f.Plan(t.Context(), engine.Options{})
+	if err != nil || list.Status != report.Partial || len(list.Plan) > most || len(list.Plan) < most/2 || len(list.Warnings) != 1 {
+		t.Errorf("the list is %s, %d long, with the warnings %q, %v", list.Status, len(list.Plan), list.Warnings, err)
+	}
+	done, runs := 0, 0
+	for status := report.Partial; status == report.Partial && runs < 9; runs++ {
+		got := f.Run(t, "")
+		status, done = got.Status, done+got.Actions[deleteFile].Done
+		if got.Actions[deleteFile].Done > most {
+			t.Errorf("a run has done %+v, want at most %d", got.Actions, most)
+		}
+		if status == report.Partial && (len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "as much as the memory allows")) {
+			t.Errorf("warnings %q", got.Warnings)
+		}
+	}
+	if done != n || runs != wantRuns || len(f.Objects(t)) != 0 {
+		t.Errorf("%d done in %d runs, want %d in %d; %d objects are left", done, runs, n, wantRuns, len(f.Objects(t)))
+	}
+}
+
+// TestListingsAreCutWhereTheLastOneSaysSo: a run saves cuts, and the next one lists by them. A preview saves none. What somebody else
+// wrote costs nothing but time.
+func TestListingsAreCutWhereTheLastOneSaysSo(t *testing.T) {
+	const n, job = 5200, "cleanupJobs/testJob"
+	f := newFunction(t, files)
+	if !f.EmbeddedStorage() {
+		t.Skip("the Firebase Emulator Suite heeds no offsets")
+	}
+	f.PutMany(t, n, func(i int) (string, map[string]string) {
+		return fmt.Sprintf("files/u/%04d.png", i), map[string]string{"is": "kept"}
+	})
+	var mu sync.Mutex
+	var offsets []string
+	f.Hooks.Transport = func(base http.RoundTripper) http.RoundTripper {
+		return sent(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if q := r.URL.Query(); q.Get("startOffset") != "" && q.Get("pageToken") == "" {
+				offsets = append(offsets, q.Get("startOffset"))
+			}
+			return base.RoundTrip(r)
+		})
+	}
+	saved := func() any { return f.Documents(t, "cleanupJobs")["testJob"]["cuts"] }
+	own := []any{"0:files/u/395"}
+	for _, run := range []struct {
+		what, body   string
+		before, want any // cuts
+		offsets      []string
+	}{
+		{"a preview", `{"dryRun":true}`, nil, nil, nil},
+		{"the first run", "", nil, own, nil},
+		{"the second run", "", own, own, []string{"files/u/395"}},
+		{"a preview by the cuts", `{"dryRun":true}`, own, own, []string{"files/u/395"}},
+		{"after somebody wrote another type", "", 7, own, nil},
+		{"after somebody wrote no cuts", "", []any{"x", ""}, own, nil},
+		{"after somebody wrote what is no text", "", []any{7, map[string]any{"x": 1}}, own, nil},
+		{"after somebody wrote other cuts", "", []any{"0:a", "0:files/", "6:u/1", "9:2", "0:z"}, []any{"0:a", "0:files/u/395", "0:z"},
+			[]string{"files/", "files/u/1", "files/u/12"}},
+	} {
+		if run.before != nil {
+			f.Set(t, job, map[string]any{"cuts": run.before})
+		}
+		offsets = nil
+		got := f.Run(t, run.body)
+		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
+		enginetest.Want(t, run.what+", kept", map[string]int{keptByWish: n}, got.Kept)
+		enginetest.Want(t, run.what+", saved", run.want, saved())
+		slices.Sort(offsets)
+		enginetest.Want(t, run.what+", offsets", run.offsets, offsets)
+	}
+}
+
+// sent is what sends a request.
+type sent func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (s sent) RoundTrip(r *http.Request) (*http.Response, error) { return s(r) }

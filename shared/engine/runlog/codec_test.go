@@ -14,10 +14,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/testing/protocmp"
+	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
+
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 func ref(id string) documents.Ref { return documents.Ref{Collection: "things", ID: id} }
 
@@ -35,9 +44,7 @@ func someRecords(t testing.TB) []undo.Record {
 		{documents.Write{Op: documents.Create, Ref: ref("c"), Data: map[string]any{"x": 1.5}}, nil},
 	} {
 		r, err := undo.Of(w.Write, documents.Document{Path: w.Ref.Path(), Data: w.before}, w.before != nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		all = append(all, r)
 	}
 	all[1].Of = len(all) + 1
@@ -49,9 +56,7 @@ func someRecords(t testing.TB) []undo.Record {
 func TestPack(t *testing.T) {
 	want := someRecords(t)
 	entries, err := Pack(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	got, err := Unpack(entries)
 	if diff := cmp.Diff(want, got, protocmp.Transform(), cmpopts.EquateEmpty()); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
@@ -69,9 +74,7 @@ func TestPackWhatIsLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := undo.Of(documents.Write{Op: documents.Delete, Ref: ref("large")}, documents.Document{Data: map[string]any{"x": large}}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	entries, err := Pack([]undo.Record{r, r})
 	if err != nil || len(entries) < 2 {
 		t.Fatalf("%d entries, %v", len(entries), err)
@@ -92,9 +95,7 @@ func TestPackWhatIsLarge(t *testing.T) {
 		}
 	}
 	small, err := undo.Of(documents.Write{Op: documents.Delete, Ref: ref("small")}, documents.Document{Data: map[string]any{"text": strings.Repeat("spam ", 50)}}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if entries, err := Pack(slices.Repeat([]undo.Record{small}, 400)); err != nil || len(entries) != 1 {
 		t.Errorf("400 small documents take %d entries, %v", len(entries), err)
 	}
@@ -148,9 +149,7 @@ func TestRecordsThatNoRunLeft(t *testing.T) {
 		`{"account":{"data":"{}"}}`:                                     false,
 	} {
 		parts, err := Pack(json.RawMessage("[" + record + "]"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if got, err := Unpack(parts); (err == nil) != fine {
 			t.Errorf("%s: %+v, %v", record, got, err)
 		}
@@ -181,11 +180,168 @@ func FuzzUnpack(f *testing.F) {
 			return
 		}
 		again, err := Pack(records)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		if got, err := Unpack(again); err != nil || !cmp.Equal(records, got, protocmp.Transform(), cmpopts.EquateEmpty()) {
 			t.Errorf("again %+v, %v", got, err)
+		}
+	})
+}
+
+// TestWithout: what stayed is no record, nor is an item of which nothing else was deleted. The others belong to their items as before.
+func TestWithout(t *testing.T) {
+	item := func(name string) undo.Record { return undo.Record{Item: name} }
+	file := func(of int, name string) undo.Record {
+		return undo.Record{Of: of, Object: &undo.Object{Name: name, Generation: 7}}
+	}
+	all := []undo.Record{item("told"), item("a"), file(2, "a1"), file(2, "a2"), item("b"), file(5, "b1"), file(5, "b2"), file(0, "nobody's")}
+	but := func(places ...int) []undo.Record {
+		some := slices.Clone(all)
+		for _, place := range places {
+			some[place-1] = undo.Record{}
+		}
+		return some
+	}
+	for name, tt := range map[string]struct {
+		stayed []int
+		want   []undo.Record
+	}{
+		"nothing":     {nil, all},
+		"nowhere":     {[]int{0, -1, 99}, all},
+		"one of two":  {[]int{3}, but(3)},
+		"both of two": {[]int{3, 4}, but(2, 3, 4)},
+		"nobody's":    {[]int{8}, but(8)},
+		"all":         {[]int{3, 4, 6, 7, 8}, but(2, 3, 4, 5, 6, 7, 8)},
+	} {
+		stayed := map[int]bool{}
+		for _, place := range tt.stayed {
+			stayed[place] = true
+		}
+		if diff := cmp.Diff(tt.want, without(slices.Clone(all), stayed)); diff != "" {
+			t.Errorf("%s stayed (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func someTodos(rt *rapid.T) Todo {
+	name := rapid.SampledFrom([]string{"a", "files/ü", "posts/p/"})
+	ref := rapid.Custom(func(rt *rapid.T) documents.Ref {
+		return documents.Ref{Collection: rapid.SampledFrom([]string{"posts", "circles/c/members"}).Draw(rt, "collection"), ID: rapid.SampledFrom([]string{"x", "ü"}).Draw(rt, "id")}
+	})
+	step := rapid.Custom(func(rt *rapid.T) Step {
+		s := Step{Rule: name.Draw(rt, "rule"), Absent: ref.Draw(rt, "absent"), Account: rapid.Bool().Draw(rt, "account")}
+		if !s.Account {
+			s.Objects = rapid.SliceOfN(name, 1, 3).Draw(rt, "objects")
+			s.Folder, s.Home = rapid.Bool().Draw(rt, "folder"), rapid.SampledFrom([]string{"", "/", "posts/u/"}).Draw(rt, "home")
+			s.OwnerKey = rapid.SampledFrom([]string{"", "postId"}).Draw(rt, "owner")
+		}
+		return s
+	})
+	item := rapid.Custom(func(rt *rapid.T) Item {
+		return Item{Rule: name.Draw(rt, "rule"), Ref: ref.Draw(rt, "item")}
+	})
+	return Todo{
+		Task:  rapid.SampledFrom([]string{"", "0123"}).Draw(rt, "task"),
+		Steps: rapid.SliceOfN(step, 0, 3).Draw(rt, "steps"), Next: rapid.SliceOfN(item, 0, 2).Draw(rt, "next"),
+	}
+}
+
+// stored returns a document as Firestore holds what is written.
+func stored(w documents.Write, at time.Time) documents.Document {
+	data := w.Data
+	if data["at"] == documents.ServerTimestamp {
+		data["at"] = at
+	}
+	return documents.Document{Path: w.Ref.Path(), Data: data, UpdateTime: at}
+}
+
+// TestTodo: what follows a commit is read as it was written; where nothing does, there is no Todo.
+func TestTodo(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	records := []undo.Record{{Item: "things/a"}}
+	rapid.Check(t, func(rt *rapid.T) {
+		want := someTodos(rt)
+		log := &Log{Job: "j", Run: "r", Saves: true}
+		entry := log.Next()
+		writes, err := entry.Writes(1, records, want)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if want.Empty() {
+			if len(writes) != 1 || writes[0].Ref != entry.done(0) {
+				rt.Fatalf("writes %v, want Done alone", writes)
+			}
+			return
+		}
+		if len(writes) != 2 || writes[0].Ref != entry.Todo() || writes[1].Ref != entry.done(0) {
+			rt.Fatalf("writes %v, want Todo and Done", writes)
+		}
+		got, err := ReadTodo(stored(writes[0], at))
+		want.At = at
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			rt.Fatalf("%v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
+// TestTimeOfATodo is its own, but never after its last change.
+func TestTimeOfATodo(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		data          any
+		updated, want time.Time
+	}{
+		"moved later": {at, at.Add(time.Hour), at},
+		"forged":      {at.Add(time.Nanosecond), at, at},
+		"none":        {nil, at, time.Time{}},
+	} {
+		if got := timeOf(documents.Document{Data: map[string]any{"at": tt.data}, UpdateTime: tt.updated}); !got.Equal(tt.want) {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// TestDoneOnly: without undo, Done holds no more than the attempt, and only if no Todo tells it.
+func TestDoneOnly(t *testing.T) {
+	log := &Log{Job: "j", Run: "r"}
+	entry := log.Next()
+	todo := Todo{Next: []Item{{Rule: "r", Ref: documents.Ref{Collection: "a", ID: "b"}}}}
+	writes, err := entry.Writes(3, nil, todo)
+	if err != nil || len(writes) != 1 || writes[0].Ref != entry.Todo() || writes[0].Data["attempt"] != 3 {
+		t.Errorf("with a Todo: %v, %v", writes, err)
+	}
+	writes, err = entry.Writes(3, nil, Todo{})
+	if err != nil || len(writes) != 1 || writes[0].Ref != entry.done(0) || writes[0].Data["attempt"] != 3 || writes[0].Data["records"] != 0 {
+		t.Errorf("without: %v, %v", writes, err)
+	}
+	entry.Answered(true)
+	if over := log.TakeOver(); len(over) != 0 {
+		t.Errorf("with a Todo %v is over", over)
+	}
+	entry.Answered(false)
+	if over := log.TakeOver(); len(over) != 1 || over[0] != entry.done(0) {
+		t.Errorf("without one %v is over", over)
+	}
+}
+
+func FuzzTodo(f *testing.F) {
+	log := &Log{Job: "j", Run: "r"}
+	writes, err := log.Next().Writes(1, nil, Todo{
+		Steps: []Step{{Rule: "r", Absent: documents.Ref{Collection: "a", ID: "b"}, Objects: []string{"x", "y"}}},
+		Next:  []Item{{Rule: "r", Ref: documents.Ref{Collection: "a", ID: "b"}}},
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(writes[0].Data["data"].([]byte))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		todo, err := ReadTodo(documents.Document{Data: map[string]any{"data": data}})
+		if err != nil {
+			return
+		}
+		for _, s := range todo.Steps {
+			if s.Absent == (documents.Ref{}) || s.Account == (len(s.Objects) > 0) {
+				t.Errorf("step %+v", s)
+			}
 		}
 	})
 }

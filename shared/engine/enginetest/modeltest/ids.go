@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cloud.google.com/go/firestore"
 	"pgregory.net/rapid"
 )
 
@@ -27,6 +28,17 @@ func IDOf(value any) string {
 		return ""
 	}
 	return id
+}
+
+// IDIn is [IDOf], and the id of a document of a collection to which a reference leads. It is "" for a reference to elsewhere.
+func IDIn(collection string, value any) string {
+	if ref, isReference := value.(*firestore.DocumentRef); isReference {
+		if ref.Parent.ID != collection || ref.Parent.Parent != nil {
+			return ""
+		}
+		return IDOf(ref.ID)
+	}
+	return IDOf(value)
 }
 
 // Refers reports whether a field's value refers to the document with an id, alone or in a list: by the id or by its number,
@@ -56,6 +68,18 @@ func Named(ids ...any) *rapid.Generator[any] {
 		var n int64
 		if _, err := fmt.Sscan(id.(string), &n); err == nil && fmt.Sprint(n) == id {
 			values = append(values, n, n, n)
+		}
+	}
+	return OneOf(values...)
+}
+
+// References draws a reference to a document of some ids, which may not be there: mostly of a collection, else of another or of one of its
+// name below a document.
+func References(c *firestore.Client, collection string, ids ...any) *rapid.Generator[any] {
+	var values []any
+	for _, id := range ids {
+		for _, in := range []string{collection, collection, "others", "others/o/" + collection} {
+			values = append(values, c.Doc(in+"/"+id.(string)))
 		}
 	}
 	return OneOf(values...)

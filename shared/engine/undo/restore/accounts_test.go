@@ -112,9 +112,7 @@ func TestSignedUpMeanwhile(t *testing.T) {
 				return err
 			})
 			outcomes, err := w.outcomes(t, report.RunID, apply)
-			if err != nil {
-				t.Fatal(err)
-			}
+			ok(t, err)
 			for uid, want := range map[string]restore.Outcome{
 				"u0": {Step: undo.Conflict, Why: "somebody has signed up with that id since"},
 				"u1": {Step: undo.Conflict, Why: "somebody has signed up with its address since: account new1"},
@@ -156,9 +154,7 @@ func TestRefusedImport(t *testing.T) {
 		return send()
 	})
 	outcomes, err := w.outcomes(t, report.RunID, apply)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	if o := outcomes["u1"]; o.Step != undo.Conflict || o.Why != "Authentication refuses it: provider is not enabled" {
 		t.Errorf("%+v", o)
 	}

@@ -27,9 +27,7 @@ import (
 func (w world) attrs(t *testing.T, name string) *storage.ObjectAttrs {
 	t.Helper()
 	attrs, err := w.Storage(t).Bucket(w.Bucket).Object(name).Attrs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	return attrs
 }
 

@@ -36,9 +36,7 @@ func TestTwoUndosOfARun(t *testing.T) {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	enginetest.Want(t, "the next run", report.Skipped, w.Run(t, "").Status)
 }
 
@@ -57,18 +55,14 @@ func TestOtherDatabases(t *testing.T) {
 		Op: documents.Set, Ref: documents.Ref{Collection: "cleanupJobs", ID: "otherJob"},
 		Data: enginetest.Leased("otherJob-1", time.Now().Add(time.Minute)),
 	}
-	if err := other.DB.Put(t.Context(), []documents.Write{running}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, other.DB.Put(t.Context(), []documents.Write{running}))
 	if err := w.tried(t, report.RunID, o); !errors.Is(err, restore.ErrUnderWay) {
 		t.Errorf("beside a run: %v", err)
 	}
 	held, _ := said(t, other)
 	enginetest.Want(t, "held after that", []string(nil), held)
 	running.Data = map[string]any{}
-	if err := other.DB.Put(t.Context(), []documents.Write{running}); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, other.DB.Put(t.Context(), []documents.Write{running}))
 	file := "gs://" + w.Bucket + "/users/u1/a.png"
 	part := o
 	part.Only = []string{"drafts/u1", "account u1", file}

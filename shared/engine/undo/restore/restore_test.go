@@ -116,6 +116,14 @@ func newWorld(t *testing.T) world {
 	return world{f, p}
 }
 
+// ok ends a test that cannot go on.
+func ok(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // undo takes a run back and returns the targets by what was done, and the reasons of the conflicts.
 func (w world) undo(t *testing.T, runID string, o restore.Options) (byStep map[undo.Step][]string, why map[string]string) {
 	t.Helper()
@@ -128,9 +136,7 @@ func (w world) undo(t *testing.T, runID string, o restore.Options) (byStep map[u
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	for _, targets := range byStep {
 		slices.Sort(targets)
 	}
@@ -181,9 +187,7 @@ func newRun(t *testing.T) (world, *report.Report) {
 func (w world) resume(t *testing.T) {
 	t.Helper()
 	for _, record := range []string{"testJob", "new-jobs"} {
-		if err := w.restorer.Resume(t.Context(), record); err != nil {
-			t.Fatal(err)
-		}
+		ok(t, w.restorer.Resume(t.Context(), record))
 	}
 }
 
@@ -191,9 +195,7 @@ func (w world) resume(t *testing.T) {
 func said(t *testing.T, p restore.Project) (held []string, kept map[string][]string) {
 	t.Helper()
 	records, err := p.Records(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	kept = map[string][]string{}
 	for _, r := range records {
 		if r.Err != nil {
@@ -272,9 +274,7 @@ func TestUndoneByOneThatWasKilled(t *testing.T) {
 	w, rep := newRun(t)
 	noted := func() *report.Undone {
 		got, err := report.Of(documents.Document{Path: "cleanupRuns/" + rep.RunID, Data: w.Documents(t, "cleanupRuns")[rep.RunID]})
-		if err != nil {
-			t.Fatal(err)
-		}
+		ok(t, err)
 		return got.Undone
 	}
 	all, failed := restore.Options{Apply: true}, errors.New("no more paper")
@@ -452,9 +452,7 @@ func TestManyAtOnce(t *testing.T) {
 		told[o.Target]++
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	for target, times := range told {
 		enginetest.Want(t, target+" is told", 1, times)
 	}
@@ -635,9 +633,7 @@ func TestObjectsThatTheRunLeft(t *testing.T) {
 func (w world) log(t *testing.T, runID, name string, at time.Time, records ...undo.Record) {
 	t.Helper()
 	packed, err := runlog.Pack(records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	w.Set(t, runlog.DoneOf(runID)+"/"+name+"-00", map[string]any{"data": packed[0], "parts": 1, "records": len(records), "at": at})
 }
 
@@ -715,9 +711,7 @@ func (w world) update(t *testing.T, path, field string, value any) {
 // deleteObject deletes an object as its owner does.
 func (w world) deleteObject(t *testing.T, name string) {
 	t.Helper()
-	if err := w.Storage(t).Bucket(w.Bucket).Object(name).Delete(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, w.Storage(t).Bucket(w.Bucket).Object(name).Delete(t.Context()))
 }
 
 // TestOrderOfTheLog: records are taken back from the last to the first, by when each was written. That an entry is changed
@@ -876,9 +870,7 @@ func TestDamagedLog(t *testing.T) {
 	w, report := newRun(t)
 	log := runlog.DoneOf(report.RunID)
 	packed, err := runlog.Pack([]undo.Record{{Item: "users/u0"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok(t, err)
 	for name, data := range map[string]map[string]any{
 		"999999-00": {"data": []byte("garbage"), "parts": 1},
 		"999998-01": {"data": packed[0], "parts": 2},

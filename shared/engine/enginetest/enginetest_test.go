@@ -1,6 +1,8 @@
 package enginetest
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"cloud.google.com/go/firestore"
@@ -8,6 +10,41 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 )
+
+// ended is a test that runs its cleanup at once and records its failure.
+type ended struct {
+	testing.TB
+	cleanup func()
+	failure string
+}
+
+func (e *ended) Helper()                   {}
+func (e *ended) Failed() bool              { return false }
+func (e *ended) Cleanup(f func())          { e.cleanup = f }
+func (e *ended) Errorf(_ string, a ...any) { e.failure = a[1].(string) }
+
+func TestGoldenFileThatDiffers(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("testdata", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("testdata/known.golden", []byte("Firestore Commit 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, text, want string }{
+		{"known", "Firestore Commit 2\n", ""},
+		{"known", "Firestore Commit 3\n", "Commit 3"},
+		{"known", "", "Commit 2"},
+		{"unknown", "Firestore Commit 2\n", "Commit 2"},
+	} {
+		e := &ended{TB: t}
+		NewGolden(e, tt.name).text.WriteString(tt.text)
+		e.cleanup()
+		if (e.failure == "") != (tt.want == "") || !strings.Contains(e.failure, tt.want) {
+			t.Errorf("%s, %q: told %q, want %q", tt.name, tt.text, e.failure, tt.want)
+		}
+	}
+}
 
 func TestRequiredIndex(t *testing.T) {
 	asc := func(field string) indexField { return indexField{FieldPath: field, Order: "ASCENDING"} }
@@ -88,6 +125,58 @@ func TestCoveredBy(t *testing.T) {
 	} {
 		if got := n.coveredBy(tt.indexes); got != tt.want {
 			t.Errorf("%s: coveredBy = %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+func field(op firestorepb.StructuredQuery_FieldFilter_Operator, values int) *firestorepb.StructuredQuery_Filter {
+	v := &firestorepb.Value{ValueType: &firestorepb.Value_ArrayValue{ArrayValue: &firestorepb.ArrayValue{Values: make([]*firestorepb.Value, values)}}}
+	return &firestorepb.StructuredQuery_Filter{FilterType: &firestorepb.StructuredQuery_Filter_FieldFilter{
+		FieldFilter: &firestorepb.StructuredQuery_FieldFilter{Op: op, Value: v},
+	}}
+}
+
+func composite(op firestorepb.StructuredQuery_CompositeFilter_Operator,
+	parts ...*firestorepb.StructuredQuery_Filter) *firestorepb.StructuredQuery_Filter {
+	return &firestorepb.StructuredQuery_Filter{FilterType: &firestorepb.StructuredQuery_Filter_CompositeFilter{
+		CompositeFilter: &firestorepb.StructuredQuery_CompositeFilter{Op: op, Filters: parts},
+	}}
+}
+
+func TestBeyondLimits(t *testing.T) {
+	const (
+		and   = firestorepb.StructuredQuery_CompositeFilter_AND
+		or    = firestorepb.StructuredQuery_CompositeFilter_OR
+		equal = firestorepb.StructuredQuery_FieldFilter_EQUAL
+		in    = firestorepb.StructuredQuery_FieldFilter_IN
+	)
+	gaps := func(n int) *firestorepb.StructuredQuery_Filter {
+		var parts []*firestorepb.StructuredQuery_Filter
+		for range n {
+			parts = append(parts, composite(and, field(equal, 0), field(equal, 0)))
+		}
+		return composite(or, parts...)
+	}
+	for name, tt := range map[string]struct {
+		where  *firestorepb.StructuredQuery_Filter
+		orders int
+		want   string
+	}{
+		"no filter":               {nil, 2, ""},
+		"30 ids by name":          {field(in, 30), 1, ""},
+		"31 ids":                  {field(in, 31), 1, "c: 31 disjunctions, at most 30"},
+		"25 gaps, two orders":     {gaps(25), 2, ""},
+		"26 gaps, two orders":     {gaps(26), 2, "c: 104 filters and sort orders in disjunctive normal form, at most 100"},
+		"5 ids and one of 7":      {composite(and, field(in, 5), field(in, 7)), 0, "c: 35 disjunctions, at most 30"},
+		"5 ids and one of 6":      {composite(and, field(in, 5), field(in, 6)), 1, ""},
+		"5 ids, one of 6, orders": {composite(and, field(in, 5), field(in, 6)), 2, "c: 120 filters and sort orders in disjunctive normal form, at most 100"},
+	} {
+		q := &firestorepb.StructuredQuery{
+			From: []*firestorepb.StructuredQuery_CollectionSelector{{CollectionId: "c"}}, Where: tt.where,
+			OrderBy: make([]*firestorepb.StructuredQuery_Order, tt.orders),
+		}
+		if got := beyondLimits(q); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}
 }

@@ -1,0 +1,342 @@
+package documents_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/pace"
+	"github.com/firesweep/firesweep/shared/documents/retry"
+	"github.com/firesweep/firesweep/shared/documents/wire"
+)
+
+func TestStream(t *testing.T) {
+	p := backendstest.Start(t)
+	p.SetMany(t, 50, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%02d", i), map[string]any{"n": i} })
+	ctx, c, m := open(t, p)
+	w := c.Writer(pace.NewRate())
+	all := documents.Query{Collection: "things"}
+	var ids []string
+	var cursor documents.Cursor
+	for range 4 {
+		var got []string
+		err := transact(ctx, w, func(tx *documents.Transaction) error {
+			got = nil
+			for d, err := range tx.Stream(ctx, all, cursor, 25) {
+				if err != nil {
+					return err
+				}
+				if cursor, err = all.After(d); err != nil {
+					return err
+				}
+				if got = append(got, d.ID()); len(got) == 20 {
+					break
+				}
+			}
+			if len(got) == 0 {
+				return nil
+			}
+			return tx.Apply(write(documents.Delete, "things/"+got[0], nil)) // a stream broken off does not end the transaction
+		})
+		ok(t, err)
+		ids = append(ids, got...)
+	}
+	var all50, left []string
+	for i := range 50 {
+		id := fmt.Sprintf("t%02d", i)
+		if all50 = append(all50, id); i%20 > 0 {
+			left = append(left, id)
+		}
+	}
+	same(t, "streamed", all50, ids)
+	same(t, "left", left, slices.Sorted(maps.Keys(p.Documents(t, "things"))))
+	same(t, "reads", int64(25+25+10+1), m.Usage().FirestoreReads)
+}
+
+// counted is a pace that counts the writes and never waits.
+type counted struct{ waits []int }
+
+// Wait implements documents.Pace.
+func (p *counted) WaitN(ctx context.Context, n int) error {
+	p.waits = append(p.waits, n)
+	return ctx.Err()
+}
+
+func TestWait(t *testing.T) {
+	p := backendstest.Start(t)
+	ctx, c, _ := open(t, p)
+	for n, want := range map[int][]int{0: nil, 1: {1}, 200: {200}, 450: {200, 200, 50}} {
+		pace := &counted{}
+		if err := c.Writer(pace).Wait(ctx, n); err != nil || !slices.Equal(pace.waits, want) {
+			t.Errorf("waited for %d: %v, %v; want %v", n, pace.waits, err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := c.Writer(&counted{}).Wait(ctx, 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+}
+
+// streamed returns the first documents that a query matches in a transaction, at most limit.
+func streamed(tx *documents.Transaction, q documents.Query, limit int) (found []documents.Document, err error) {
+	for d, err := range tx.Stream(context.Background(), q, "", limit) {
+		if err != nil {
+			return found, err
+		}
+		found = append(found, d)
+	}
+	return found, nil
+}
+
+// TestAtMost: what is more than a transaction wants to hold is no answer; what just fits is one.
+func TestAtMost(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	sent := 0
+	ctx, c, _ := open(t, p, wire.After(func(_ string, answer any, err error) error {
+		if r, ok := answer.(*firestorepb.BatchGetDocumentsResponse); ok && err == nil {
+			sent += proto.Size(r.GetFound())
+		}
+		return err
+	})...)
+	paths := []string{"things/none"}
+	for i := range 20 {
+		paths = append(paths, fmt.Sprintf("things/t%02d", i))
+		p.Set(t, paths[i+1], map[string]any{"text": strings.Repeat("x", 10_000)})
+	}
+	read := func(most int) (n int, err error) {
+		sent = 0
+		ctx := documents.AtMost(ctx, most)
+		_, _, err = c.Writer(free{}).Transact(ctx, true, func(ctx context.Context, tx *documents.Transaction) error {
+			all, err := tx.GetAll(ctx, paths)
+			for _, d := range all {
+				n += len(d.Data["text"].(string))
+			}
+			return err
+		})
+		return n, err
+	}
+	if n, err := read(1 << 20); err != nil || n != 200_000 {
+		t.Fatalf("%d bytes, %v", n, err)
+	}
+	whole := sent
+	if n, err := read(whole); err != nil || n != 200_000 {
+		t.Errorf("as many bytes as there are: %d, %v", n, err)
+	}
+	if n, err := read(whole - 1); n != 0 || !errors.Is(err, documents.ErrTooMuch) {
+		t.Errorf("one byte less: %d, %v", n, err)
+	}
+	if all, err := c.Reader().GetAll(ctx, paths); err != nil || len(all) != 20 {
+		t.Errorf("afterwards: %d, %v", len(all), err)
+	}
+}
+
+// TestTooLateToSend: the writer is asked for the time right before writes are sent, and then nothing is.
+func TestTooLateToSend(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	p.Set(t, "things/a", map[string]any{"n": 1})
+	ctx, c, _ := open(t, p)
+	w, late := c.Writer(free{}), errors.New("late")
+	asked := 0
+	w.InTime = func() error {
+		asked++
+		return late
+	}
+	err := transact(ctx, w, func(tx *documents.Transaction) error {
+		if _, _, err := get(tx, "things/a"); err != nil || asked != 0 {
+			t.Errorf("asked %d times to read: %v", asked, err)
+		}
+		return tx.Apply(write(documents.Delete, "things/a", nil))
+	})
+	if !errors.Is(err, late) || asked != 1 || len(p.Documents(t, "things")) != 1 {
+		t.Errorf("%v, asked %d times, %d are left", err, asked, len(p.Documents(t, "things")))
+	}
+}
+
+// TestCommit makes all writes or none, each on its own condition, at the pace, and sends nothing twice.
+func TestCommit(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	sent := 0
+	ctx, c, meter := open(t, p, wire.Around(func(_ context.Context, _ string, req, _ any, send func() error) error {
+		err := send()
+		if _, ok := req.(*firestorepb.CommitRequest); ok {
+			if sent++; sent == 3 {
+				return status.Error(codes.Unavailable, "the connection broke")
+			}
+		}
+		return err
+	}))
+	pace := &counted{}
+	w := c.Writer(pace)
+	commit := func(ids ...string) error {
+		var writes []*firestorepb.Write
+		for _, id := range ids {
+			writes = append(writes, &firestorepb.Write{
+				Operation:       &firestorepb.Write_Update{Update: &firestorepb.Document{Name: w.Name("things/" + id)}},
+				CurrentDocument: &firestorepb.Precondition{ConditionType: &firestorepb.Precondition_Exists{Exists: false}},
+			})
+		}
+		return w.Commit(ctx, writes)
+	}
+	ok(t, commit("a", "b"))
+	if err := commit("c", "a"); !errors.Is(err, documents.ErrChanged) {
+		t.Errorf("one is there: %v", err)
+	}
+	if err := commit("d"); !retry.Transient(err) {
+		t.Errorf("the answer is lost: %v", err)
+	}
+	if n := len(p.Documents(t, "things")); n != 3 || sent != 3 || meter.Usage().FirestoreWrites != 2 {
+		t.Errorf("%d documents, %d requests, %d writes are billed", n, sent, meter.Usage().FirestoreWrites)
+	}
+	same(t, "waited for", []int{2, 2, 1}, pace.waits)
+}
+
+// TestReadTime: each document says when it was read, by Firestore's clock, and so does one that is not there.
+func TestReadTime(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	ctx, c, _ := open(t, p)
+	p.Set(t, "things/a", map[string]any{"n": 1})
+	r := c.Reader()
+	a, _, errA := r.Get(ctx, "things/a")
+	none, found, errNone := r.Get(ctx, "things/none")
+	all, errAll := r.GetAll(ctx, []string{"things/a"})
+	first, errFirst := r.First(ctx, documents.Query{Collection: "things"}, "", 1)
+	ok(t, errors.Join(errA, errNone, errAll, errFirst))
+	same(t, "nothing found, first, all", "false 1 1", fmt.Sprint(found, len(first), len(all)))
+	last := a.UpdateTime
+	for _, d := range slices.Concat([]documents.Document{a, none}, slices.Collect(maps.Values(all)), first) {
+		if d.ReadTime.Before(last) || d.ReadTime.Sub(last) > time.Hour {
+			t.Errorf("%q was read at %s, after %s", d.Path, d.ReadTime, last)
+		}
+		last = d.ReadTime
+	}
+}
+
+// disturbed returns a writer of a project. disturb may answer the n-th commit itself.
+func disturbed(t *testing.T, p *backendstest.Project, disturb func(n int, send func() error) error) documents.Writer {
+	t.Helper()
+	var n atomic.Int32
+	_, c, _ := open(t, p, wire.Around(func(_ context.Context, full string, _, _ any, send func() error) error {
+		if path.Base(full) != "Commit" {
+			return send()
+		}
+		return disturb(int(n.Add(1)), send)
+	}))
+	return c.Writer(free{})
+}
+
+// TestTransactionsOfUnsureEnd: only a commit that was sent, whose answer was lost and after which none succeeded may have taken effect.
+func TestTransactionsOfUnsureEnd(t *testing.T) {
+	t.Parallel()
+	lost, denied := status.Error(codes.Unavailable, "the connection broke"), status.Error(codes.PermissionDenied, "no")
+	for name, tt := range map[string]struct {
+		answers []error // to the first commits, which take effect
+		again   error   // of what is read in later attempts
+		fails   bool
+		unsure  bool
+	}{
+		"undisturbed":                     {},
+		"its answer was lost":             {answers: []error{lost}},
+		"refused":                         {answers: []error{denied}, fails: true},
+		"lost against another writer":     {answers: []error{status.Error(codes.Aborted, "contention"), denied}, fails: true},
+		"refused after a lost answer":     {answers: []error{lost, denied}, fails: true, unsure: true},
+		"not made after a lost answer":    {answers: []error{lost}, again: denied, fails: true, unsure: true},
+		"not made after another's commit": {answers: []error{status.Error(codes.Aborted, "contention")}, again: denied, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := backendstest.Start(t)
+			w := disturbed(t, p, func(n int, send func() error) error {
+				if n > len(tt.answers) {
+					return send()
+				}
+				if status.Code(tt.answers[n-1]) == codes.Unavailable {
+					_ = send() // nobody is told
+				}
+				return tt.answers[n-1]
+			})
+			attempts := 0
+			at, unsure, err := w.Transact(t.Context(), false, func(_ context.Context, tx *documents.Transaction) error {
+				if attempts++; attempts > 1 && tt.again != nil {
+					return tt.again
+				}
+				return tx.Apply(write(documents.Set, "things/a", map[string]any{"n": 1}))
+			})
+			if (err != nil) != tt.fails || unsure != tt.unsure || at.IsZero() != tt.fails {
+				t.Errorf("at %s, unsure %t, %v", at, unsure, err)
+			}
+		})
+	}
+}
+
+// TestPut sets, updates and deletes documents together, in one request, and again if that fails for a while or its answer is lost.
+func TestPut(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	type data = map[string]any
+	set, gone := documents.Ref{Collection: "things", ID: "set"}, documents.Ref{Collection: "things", ID: "gone"}
+	both := []documents.Write{{Op: documents.Set, Ref: set, Data: data{"n": 2}}, {Op: documents.Delete, Ref: gone}}
+	before := map[string]data{"set": {"n": int64(1), "other": "x"}, "gone": {"n": int64(1)}}
+	after := map[string]data{"set": {"n": int64(2)}}
+	lost := status.Error(codes.Unavailable, "the connection broke")
+	for name, tt := range map[string]struct {
+		writes   []documents.Write
+		disturb  func(send func() error) error // the first request
+		requests int
+		fails    string
+		want     map[string]data
+	}{
+		"undisturbed":     {both, nil, 1, "", after},
+		"not sent":        {both, func(func() error) error { return lost }, 2, "", after},
+		"its answer lost": {both, func(send func() error) error { _ = send(); return lost }, 2, "", after},
+		"refused":         {both, func(func() error) error { return status.Error(codes.PermissionDenied, "no") }, 1, "no", before},
+		"nothing":         {nil, nil, 0, "", before},
+		"one is too large": {append([]documents.Write{{Op: documents.Set, Ref: documents.Ref{Collection: "things", ID: "large"}, Data: data{"x": strings.Repeat("x", 1<<20)}}}, both...),
+			nil, 1, "InvalidArgument", before},
+		"an update": {append(both, documents.Write{Op: documents.Update, Ref: set, Data: data{"other": "y"}}), nil, 1, "",
+			map[string]data{"set": {"n": int64(2), "other": "y"}}},
+		"an update whose answer is lost": {[]documents.Write{{Op: documents.Update, Ref: set, Data: data{"other": "y"}}},
+			func(send func() error) error { _ = send(); return lost }, 2, "",
+			map[string]data{"set": {"n": int64(1), "other": "y"}, "gone": {"n": int64(1)}}},
+		"a creation":  {append(both, documents.Write{Op: documents.Create, Ref: gone, Data: data{"n": 3}}), nil, 0, "may be repeated", before},
+		"not a place": {append(both, documents.Write{Op: documents.Delete, Ref: documents.Ref{Collection: "a/b", ID: "c"}}), nil, 0, "not a document's path", before},
+	} {
+		p.Reset(t)
+		for id, d := range before {
+			p.Set(t, "things/"+id, d)
+		}
+		requests := 0
+		w := disturbed(t, p, func(n int, send func() error) error {
+			if requests = n; n == 1 && tt.disturb != nil {
+				return tt.disturb(send)
+			}
+			return send()
+		})
+		err := w.Put(t.Context(), tt.writes)
+		if (err == nil) != (tt.fails == "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
+			t.Errorf("%s: %v, want %q", name, err, tt.fails)
+		}
+		if requests != tt.requests {
+			t.Errorf("%s: %d requests, want %d", name, requests, tt.requests)
+		}
+		same(t, name+": documents", tt.want, p.Documents(t, "things"))
+	}
+}
