@@ -143,7 +143,7 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	at := a.progress(ctx, what)
 	o.By = who()
 	o.Progress = func(done, total int) { at.set("%s (%d of %d)", what, done, total) }
-	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
+	o.Lacks = func(text string) { t.Warnings = append(t.Warnings, text) }
 	err := a.on(ctx, job, func(p restore.Project) error {
 		o.Elsewhere = func(f func(restore.Project) error) error {
 			return a.eachDatabase(func(e manifest.Entry) error { return a.on(ctx, e, f, config.Firestore) }, p.Config.Database)
