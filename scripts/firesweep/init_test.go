@@ -203,6 +203,13 @@ func TestInitProposesNothing(t *testing.T) {
 			o.Set(t, "codes/"+autoID(n), fields{"expiresAt": old})
 			o.Set(t, "trips/"+autoID(n), fields{"code": o.Firestore(t).Doc("codes/" + autoID(n))})
 		},
+		"what others refer to, in maps of a list": func(t *testing.T, o *operator, n int) {
+			for _, collection := range []string{"artists/", "places/", "guests/"} {
+				o.Set(t, collection+autoID(n), fields{"expiresAt": old})
+			}
+			o.Set(t, "nights/"+autoID(n), fields{"acts": []any{fields{"of": fields{"artist": autoID(n)}, "by": fields{autoID(n): "x"}}},
+				"place": "/places/" + autoID(n)})
+		},
 		"what somebody restored": func(t *testing.T, o *operator, n int) {
 			o.Set(t, "codes/"+autoID(n), fields{"deleted": false, "deletedAt": old, "updatedAt": old})
 		},
