@@ -51,9 +51,7 @@ var deletions = []struct {
 }{
 	{"documents", `{"collection": "reports", "age": {"field": "at", "days": 30}}`, func(b *testing.B, f *enginetest.Function, n int) {
 		b.Helper()
-		f.SetMany(b, n, func(i int) (string, map[string]any) {
-			return fmt.Sprintf("reports/r%06d", i), map[string]any{"at": reportsNow, "text": strings.Repeat("報告", 50)}
-		})
+		f.SetAlike(b, n, "reports/r%06d", map[string]any{"at": reportsNow, "text": strings.Repeat("報告", 50)})
 	}},
 	{"objects", `{"objects": "avatars/{uid}.*", "gone": [{"document": "users/{uid}"}], "age": {"hours": 24}}`, seedObjects},
 	{"accounts", `{"accounts": "anonymous", "age": {"by": "lastActive", "days": 30}}`, func(b *testing.B, f *enginetest.Function, n int) {

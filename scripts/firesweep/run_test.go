@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -26,9 +25,7 @@ func (o *operator) dueDrafts(t *testing.T, n int) {
 	t.Helper()
 	rules := strings.Replace(drafts, `"collection":`, `"maxDuePercent": 100, "collection":`, 1)
 	o.inApp(t, map[string]string{"firesweep.json": rules, "firebase.json": "{}"})
-	o.SetMany(t, n, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("drafts/d%04d", i), map[string]any{"editedAt": now.AddDate(-1, 0, 0)}
-	})
+	o.SetAlike(t, n, "drafts/d%04d", map[string]any{"editedAt": now.AddDate(-1, 0, 0)})
 	o.Set(t, "drafts/young", map[string]any{"editedAt": now})
 }
 

@@ -87,7 +87,7 @@ func TestDoubts(t *testing.T) {
 				return fmt.Sprintf("drafts/d%02d", i), fields{"at": at, "seen": old.Unix(), "made": old, "author": fmt.Sprintf("u%02d", i),
 					"state": []string{"open", "closed"}[i%2], "team": fmt.Sprintf("t%d", i/2), "cover": "covers/a.jpg"}
 			})
-			f.SetMany(t, tt.users, func(i int) (string, fields) { return fmt.Sprintf("users/u%02d", i), fields{"x": true} })
+			f.SetAlike(t, tt.users, "users/u%02d", fields{"x": true})
 			f.Set(t, "drafts/d00/comments/c", fields{"x": true})
 			f.Set(t, "teams/t99", fields{"x": true})
 			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, nil, nil))

@@ -55,13 +55,11 @@ func TestLeftHalfDone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, drafts(fields{"with": array{fields{"subcollection": "notes"}}}))
 			f.Set(t, "drafts/d", fields{"updatedAt": old})
-			f.SetMany(t, 900, func(i int) (string, fields) { return fmt.Sprintf("drafts/d/notes/n%03d", i), fields{"n": 1} })
-			f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
-				err := send()
+			f.SetAlike(t, 900, "drafts/d/notes/n%03d", fields{"n": 1})
+			f.AfterCommits(func(_ int, commit *firestorepb.CommitRequest) {
 				if len(commit.GetWrites()) > 300 {
 					f.Set(t, "drafts/d", tt.data)
 				}
-				return err
 			})
 			got := f.Run(t, "")
 			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete draft": {Planned: 1, Changed: 1}})
@@ -87,7 +85,7 @@ func TestLeftHalfDoneBehindAnAccount(t *testing.T) {
 			f.Set(t, "invoices/somebody", fields{"x": true})
 			f.Import(t, signedIn("u", old))
 			f.Set(t, "users/u", fields{"x": true})
-			f.SetMany(t, 1000, func(i int) (string, fields) { return fmt.Sprintf("orders/o%03d", i), fields{"userId": "u"} })
+			f.SetAlike(t, 1000, "orders/o%03d", fields{"userId": "u"})
 			action, refuses := "delete account", interrupted
 			f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
 				if len(commit.GetWrites()) <= 300 {

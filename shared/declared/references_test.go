@@ -79,8 +79,7 @@ func TestDoubtfulReferences(t *testing.T) {
 				return
 			}
 			for _, request := range []string{"", `{"force":true}`} {
-				rep := f.Run(t, request)
-				enginetest.WantAborted(t, rep, "references: ", tt.refuse)
+				enginetest.WantAborted(t, f.Run(t, request), "references: ", tt.refuse)
 			}
 			enginetest.Want(t, "left", 3, len(f.Objects(t)))
 		})

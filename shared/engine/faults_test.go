@@ -55,13 +55,11 @@ var denied = status.Error(codes.PermissionDenied, "not now")
 // onSaved calls do after each commit that writes to the undo log. What it returns says that there was one.
 func onSaved(f *enginetest.Function, do func()) *atomic.Bool {
 	var saved atomic.Bool
-	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-		err := send()
+	f.AfterCommits(func(_ int, r *firestorepb.CommitRequest) {
 		if strings.Contains(fmt.Sprint(r.GetWrites()), "/cleanupUndo/") {
 			saved.Store(true)
 			do()
 		}
-		return err
 	})
 	return &saved
 }

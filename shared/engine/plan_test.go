@@ -45,7 +45,7 @@ func wantNothingWritten(t *testing.T, f *enginetest.Function, things int) {
 func TestPlanWritesNothing(t *testing.T) {
 	const n = 1001
 	f := newFunction(t, thingsJob(500))
-	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%04d", i), map[string]any{} })
+	f.SetAlike(t, n, "things/t%04d", map[string]any{})
 	var progress func() report.Progress
 	for _, now := range []time.Time{start, start.AddDate(1, 0, 0), start.AddDate(-1, 0, 0)} {
 		rep, err := f.Plan(t.Context(), engine.Options{Now: now, Watch: func(now func() report.Progress) { progress = now }})
@@ -285,8 +285,7 @@ func TestPreviewOfAnApprovedPlan(t *testing.T) {
 	f.Set(t, "things/t003", map[string]any{"n": "changed"})
 	rep, err := f.Plan(t.Context(), engine.Options{Approved: a})
 	enginetest.Want(t, "error", nil, err)
-	enginetest.Want(t, "status", report.Completed, rep.Status)
-	enginetest.Want(t, "actions", map[string]report.Counts{"delete thing": {Planned: 2, Changed: 1}}, rep.Actions)
+	enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{"delete thing": {Planned: 2, Changed: 1}})
 	for i := range rep.Plan {
 		rep.Plan[i].Version = ""
 	}
