@@ -280,6 +280,7 @@ func (tr *previewed) compare(p report.Planned, d *did) {
 	}
 	foretold := map[string]int{}
 	maps.Copy(foretold, p.With)
+	maps.DeleteFunc(foretold, func(what string, _ int) bool { return strings.HasPrefix(what, "keep ") })
 	delete(foretold, "queue task") // which leaves no record
 	if foretold["delete folder of files"] > 0 {
 		delete(foretold, "delete folder of files")

@@ -129,5 +129,5 @@ func (p *printer) next(r *report.Report) {
 var undone = map[undo.Step]string{
 	undo.Nothing: "is as it was", undo.Recreate: "bring back", undo.Revert: "set fields back",
 	undo.Replace: "set back", undo.Remove: "remove",
-	undo.Conflict: "left: changed since", undo.Lost: "cannot be brought back", undo.Stays: "stays: it was sent",
+	undo.Conflict: "left", undo.Lost: "cannot be brought back", undo.Stays: "stays: it was sent",
 }

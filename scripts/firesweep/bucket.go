@@ -11,6 +11,8 @@ import (
 	"google.golang.org/api/iterator"
 
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/declared/doubts"
+	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -55,6 +57,37 @@ func (a *app) chooseBucket(project string) error {
 	fmt.Fprintf(a.errs, "Bucket: %s (STORAGE_BUCKET is not set)\n", there[0])
 	return nil
 }
+
+// listing returns what lists the bucket for the doubts about a rule, and what closes that; nil if there is no bucket to look at.
+func (a *app) listing(ctx context.Context, job manifest.Entry) (list doubts.Listing, closes func()) {
+	cfg, err := a.settings(job, config.Firestore)
+	if err == nil && (cfg.Emulators.Firestore == "" || cfg.Emulators.Storage != "") {
+		cfg, err = a.settings(job, config.Firestore, config.Storage)
+	}
+	if err != nil || cfg.Bucket == "" {
+		return nil, func() {}
+	}
+	bucket, err := objects.Open(ctx, objects.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, objects.ReadOnly)
+	if err != nil {
+		return nil, func() {}
+	}
+	list = func(ctx context.Context, prefix string) (names []string, err error) {
+		q := &storage.Query{Prefix: prefix}
+		if prefix == "" {
+			q.Delimiter = "/"
+		}
+		var page []*storage.ObjectAttrs
+		_, err = iterator.NewPager(bucket.Handle().Objects(ctx, q), fewNames, "").NextPage(&page)
+		for _, o := range page {
+			names = append(names, o.Name+o.Prefix)
+		}
+		return names, err
+	}
+	return list, func() { _ = bucket.Close() }
+}
+
+// fewNames is how many names a listing has for that.
+const fewNames = 100
 
 // holdsObjects reports whether a bucket holds any object. The error is [storage.ErrBucketNotExist] if there is none of this name.
 func (a *app) holdsObjects(ctx context.Context, name string) (holds bool, err error) {

@@ -103,6 +103,13 @@ func (p *patient) examine(ctx context.Context) {
 			p.add(job.Name, levelProblem, p.remedy(ctx, err), "Its runs cannot be read: %s", err)
 		}
 	}
+	left, err := p.halfDone(ctx)
+	for _, f := range left {
+		p.add(f.Job, levelWarning, "Finish them with the file of then: "+f.finish, "It left items half done, and "+noRule)
+	}
+	if err != nil {
+		p.add(p.project, levelProblem, p.remedy(ctx, err), "The records of its jobs cannot be read: %s", err)
+	}
 	slices.SortStableFunc(p.found, func(a, b finding) int { return strings.Compare(a.Level, b.Level) }) // p before w
 }
 

@@ -307,7 +307,7 @@ func TestWrongUse(t *testing.T) {
 		{"check cleanupReport", "no job is called"},
 		{"check deletePlaceholderUser", "no job is called"},
 		{"check --rules /none/rules.json", "--rules: open /none/rules.json: no such file"},
-		{"undo noSuchJob-20260101T000000Z-0123abcd", "no job or worker is called \"noSuchJob\": if its rule was renamed or taken out since, give the file of then: --rules"},
+		{"undo noSuchJob-20260101T000000Z-0123abcd", "noSuchJob ran it, and no rule has that name any more: give the file of then: firesweep undo noSuchJob-20260101T000000Z-0123abcd --rules OLD.json"},
 		{"undo --where userId cleanupReports-20260101T000000Z-0123abcd", "like userId=abc"},
 		{"hold --because x", "name the jobs, or give --all, or --keep PATH"},
 		{"hold --stop", "name the jobs, or give --all, or --keep PATH"},
@@ -331,7 +331,6 @@ func TestWrongUse(t *testing.T) {
 		{"show", "name one run"},
 		{"show a b", `"a" is no run: name one`},
 		{"show x", `"x" is no run: name one by its id`},
-		{"show nobody-20260110T150000Z-12345678", "is not a run of a job"},
 	} {
 		errs := o.refuses(t, exitWrongUse, tt.want, strings.Fields(tt.args)...)
 		want(t, tt.args+", lines", 1, strings.Count(errs, "\n"))

@@ -48,18 +48,16 @@ func (a *application) jobsNamed(names []string) ([]manifest.Entry, error) {
 
 // bucketOf returns the bucket of the function that made a run.
 func (a *app) bucketOf(runID string) string {
-	job, _ := a.entryOfRun(runID)
-	return config.For(job.Name, a.getenv)("STORAGE_BUCKET")
+	return config.For(a.entryOfRun(runID).Name, a.getenv)("STORAGE_BUCKET")
 }
 
-// entryOfRun returns the job or worker that a run's id begins with.
-func (a *application) entryOfRun(runID string) (manifest.Entry, bool) {
-	for _, e := range a.All {
-		if strings.HasPrefix(runID, e.Name+"-") {
-			return e, true
-		}
+// entryOfRun returns the job or worker that a run's id begins with. Of a rule that is there no more, it has the name alone.
+func (a *application) entryOfRun(runID string) manifest.Entry {
+	name, _, _ := strings.Cut(runID, "-")
+	if i := slices.IndexFunc(a.All, func(e manifest.Entry) bool { return e.Name == name }); i >= 0 {
+		return a.All[i]
 	}
-	return manifest.Entry{}, false
+	return manifest.Entry{Name: name}
 }
 
 // settings reads the settings of a job that uses the given backends, from the variables that the function has.

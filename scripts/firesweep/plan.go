@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -43,8 +45,7 @@ func (p planned) due() int {
 	if p.Report == nil || p.Held != nil {
 		return 0
 	}
-	t := p.Report.Totals()
-	return t.Planned - t.Changed // since the plan was approved
+	return p.Report.Totals().Planned - p.Report.Stay()
 }
 
 // planFlags are the flags of plan.
@@ -80,6 +81,9 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 	jobs, err := a.toPlan(names, readOf)
 	if err != nil {
 		return err
+	}
+	if _, err := os.Stat(filepath.Dir(f.out)); f.out != "" && err != nil {
+		return wrongUse("--out: %w", err)
 	}
 	p := a.aside(true)
 	plans, err := a.planAll(c.Context(), jobs, p, f.all, engine.Options{Force: f.force, Versions: f.out != ""}, nil)
@@ -161,7 +165,12 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 		plans = append(plans, one)
 		p.planned(one, all, a.remedy(ctx, one.err))
 	}
-	return plans, nil
+	left, err := a.halfDone(ctx)
+	if slices.ContainsFunc(plans, func(p planned) bool { return p.Report == nil }) {
+		err = nil // it is what a plan has said
+	}
+	p.halfDone(left)
+	return plans, err
 }
 
 // planHere plans in this process.
@@ -282,5 +291,7 @@ func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Re
 			beside = append(beside, *own.Rule)
 		}
 	}
-	return doubts.Of(ctx, p.DB.Reader, *job.Rule, beside, targets, planned.Warnings...)
+	list, closes := a.listing(ctx, job)
+	defer closes()
+	return doubts.Of(ctx, p.DB.Reader, list, *job.Rule, beside, targets, planned.Warnings...)
 }

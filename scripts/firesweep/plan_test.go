@@ -255,6 +255,9 @@ func TestDoubtsOfAPlan(t *testing.T) {
 	}
 	const files = "cover of documents of drafts refers to files below covers/"
 	want(t, "of files that nobody deletes", true, strings.Contains(strings.Join(says("plan"), "\n"), files))
+	o.Put(t, "scans/a/1.png", nil, nil)
+	o.Put(t, "scans/d/1.png", nil, nil)
+	wantParts(t, strings.Join(says("plan"), "\n"), "files below scans/ have the ids of 2 of 2 documents of drafts")
 	o.inApp(t, map[string]string{"firesweep.json": strings.Replace(drafts, `"rules": [`, `"rules": [{ "name": "cleanupCovers",
 		"schedule": "0 4 * * *", "objects": "covers/**", "age": { "days": 7 }, "gone": [{ "collection": "drafts", "field": "cover" }] }, `, 1)})
 	want(t, "of files that another rule deletes", false, strings.Contains(strings.Join(says("plan", "cleanupDrafts"), "\n"), files))

@@ -77,8 +77,12 @@ func (p *printer) plan(r *report.Report, all bool) {
 	for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
 		items := slices.DeleteFunc(slices.Clone(r.Plan), func(i report.Planned) bool { return i.Action != kind })
 		n, same, shown := r.Actions[kind].Planned, sameReason(items), firstOf(items, all)
+		stay, more := (&report.Report{Plan: items}).Stay(), ""
+		if stay > 0 {
+			more = fmt.Sprintf("; %d more kept", stay)
+		}
 		p.Line("")
-		p.Say(bold, 2, 2, "%s: %d%s", kind, n, prefixed(", because ", same))
+		p.Say(bold, 2, 2, "%s: %d%s%s", kind, n-stay, prefixed(", because ", same), more)
 		for _, item := range shown {
 			p.Line("    " + harmless.Text(item.Target))
 			note := with(item)
@@ -112,13 +116,16 @@ func with(item report.Planned) string {
 	for _, what := range mostFirst(item.With) {
 		verb, kind, _ := strings.Cut(what, " ")
 		says := plural(item.With[what], kind)
+		if verb == "keep" {
+			says = fmt.Sprintf("%d of what belongs to it: %s", item.With[what], kind)
+		}
 		if kind == "account" || kind == "folder of files" { // nobody looked whether there is one
 			says = strings.Replace(says, "1 ", "its ", 1) + " (if there is any)"
 		}
 		of[verb] = append(of[verb], says)
 	}
 	var words []string
-	for _, verb := range []struct{ is, says string }{{"delete", "with "}, {"write", "writes "}, {"queue", "queues "}} {
+	for _, verb := range []struct{ is, says string }{{"delete", "with "}, {"write", "writes "}, {"queue", "queues "}, {"keep", "keeps "}} {
 		if of[verb.is] != nil {
 			words = append(words, verb.says+strings.Join(of[verb.is], ", "))
 		}
@@ -130,7 +137,7 @@ func with(item report.Planned) string {
 		words = append(words, "and more")
 	}
 	if item.Kept != "" {
-		words = append(words, "but not done: "+item.Kept)
+		words = append(words, "but is kept: "+item.Kept)
 	}
 	return strings.Join(words, ", ")
 }
@@ -226,16 +233,25 @@ func (p *printer) runs(reports []*report.Report) {
 	p.Table(rows, "STARTED (UTC)", "RUN", "PLANNED", "DONE", "FAILED", "TIME", "STATUS")
 }
 
+// due says how many items are due, and how many more are and will be kept all the same.
+func due(planned, stay int) string {
+	if stay == 0 {
+		return fmt.Sprintf("%d due", planned)
+	}
+	return fmt.Sprintf("%d due, %d more kept", planned, stay)
+}
+
 // statusWords describes how a run ended, or what a plan found, and what was special about it.
 func statusWords(r *report.Report) string {
 	words := string(r.Status)
-	switch planned := r.Totals().Planned; {
-	case r.DryRun && r.Status == report.Completed && planned == 0:
+	stay := r.Stay()
+	switch planned := r.Totals().Planned - stay; {
+	case r.DryRun && r.Status == report.Completed && planned+stay == 0:
 		words = "nothing is due"
 	case r.DryRun && r.Status == report.Completed:
-		words = fmt.Sprintf("%d due", planned)
+		words = due(planned, stay)
 	case r.DryRun && r.Status == report.Aborted:
-		words = fmt.Sprintf("%d due, but a safety limit stops it", planned)
+		words = due(planned, stay) + ", but a safety limit stops it"
 	case r.DryRun:
 		words = "the plan " + words
 	}

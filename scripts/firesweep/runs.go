@@ -111,7 +111,18 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, name
 		}
 	}
 	slices.SortStableFunc(all, func(a, b standing) int { return b.last().Compare(a.last()) })
-	return a.show(map[string]any{"jobs": all}, func(p *printer) { p.standings(all, named) }, slices.ContainsFunc(all, standing.bad))
+	former, err := a.former(ctx)
+	if err != nil {
+		return err
+	}
+	return a.show(map[string]any{"jobs": all}, func(p *printer) {
+		p.standings(all, named)
+		for _, f := range former {
+			if last := f.State.Last; last != nil && a.clock().Sub(last.StartedAt) < report.RunRetention {
+				p.Say("", 0, 2, "%s ran at %s UTC, and %s: %s", f.Job, when(last.StartedAt), noRule, p.cmd("show", shortID(last.RunID)))
+			}
+		}
+	}, slices.ContainsFunc(all, standing.bad))
 }
 
 // lateAfter returns how long after the start of a job's last run the next one counts as missing. That is two periods, but at

@@ -216,7 +216,7 @@ func TestRunsLieFarBack(t *testing.T) {
 	o.refuses(t, exitFailed, "cleanupRuns/cleanupReports-20260110T140000Z-00000007: it has no runId: no run wrote it", "runs")
 	o.Set(t, "cleanupRuns/cleanupReports-20260110T140000Z-00000007",
 		map[string]any{"runId": "cleanupReports-20260110T140000Z-00000007"})
-	o.refuses(t, exitFailed, "no run whose id ends with 00000006 is saved: reports are kept for 90 days; see firesweep runs; if its rule was renamed", "show", "00000006")
+	o.refuses(t, exitFailed, "no run whose id ends with 00000006 is saved: reports are kept for 90 days; see firesweep runs", "show", "00000006")
 }
 
 func TestShow(t *testing.T) {
@@ -235,8 +235,10 @@ func TestShow(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	o.refuses(t, exitFailed, "there is no report of cleanupReports-20260110T150000Z-00000000", "show",
-		"cleanupReports-20260110T150000Z-00000000")
+	for _, job := range []string{"cleanupReports", "nobody"} {
+		run := job + "-20260110T150000Z-00000000"
+		o.refuses(t, exitFailed, "there is no report of "+run, "show", run)
+	}
 }
 
 // TestWhatToDo: every way for a run to end says what comes next, and each failure what to do about it.

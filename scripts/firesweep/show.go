@@ -72,7 +72,7 @@ func (a *app) showRun(ctx context.Context, all bool, name string, targets []stri
 	if rep != nil {
 		bucket = rep.Bucket
 	}
-	job, _ := a.entryOfRun(seen.runID)
+	job := a.entryOfRun(seen.runID)
 	if len(targets) > 0 {
 		return a.showContents(ctx, job, seen.runID, bucket, targets)
 	}
@@ -97,7 +97,7 @@ func (a *app) showRun(ctx context.Context, all bool, name string, targets []stri
 	}
 	run.Held = record.Held
 	return a.show(run, func(p *printer) {
-		p.run(run, seen)
+		p.run(run, seen, a.toUndo(seen.runID)...)
 		if byHand := rep != nil && strings.HasPrefix(rep.Revision, byHand); !byHand && !p.emulated {
 			p.Say("", 2, 2, "See each line that a deployed function logged:")
 			p.Command("gcloud logging read 'labels.runId=\"%s\"' --project=%s --order=asc --format='value(timestamp,jsonPayload.message)'",
@@ -106,8 +106,16 @@ func (a *app) showRun(ctx context.Context, all bool, name string, targets []stri
 	}, rep != nil && wentWrong(rep.Status))
 }
 
-// run prints a run's report and what it did; either may be missing.
-func (p *printer) run(run shownRun, of seen) {
+// toUndo returns what undo needs to take a run back.
+func (a *app) toUndo(runID string) []string {
+	if _, known := a.Jobs[a.entryOfRun(runID).Name]; !known {
+		return []string{runID, ofThen}
+	}
+	return []string{runID}
+}
+
+// run prints a run's report and what it did; either may be missing. undo is what takes it back.
+func (p *printer) run(run shownRun, of seen, undo ...string) {
 	if run.Report != nil {
 		p.report(run.Report)
 	} else {
@@ -123,7 +131,7 @@ func (p *printer) run(run shownRun, of seen) {
 		if run.Report == nil || run.Undone == nil || run.Undone.Partial {
 			p.Line("")
 			p.Say("", 2, 2, "See what would come back, and bring it back:")
-			p.Type("undo", of.runID)
+			p.Type("undo", undo...)
 		}
 	case run.Done()+run.Totals().Begun > 0:
 		p.Line("")
@@ -135,9 +143,6 @@ func (p *printer) run(run shownRun, of seen) {
 func didSomething(r *report.Report) bool {
 	return r.Status != report.Skipped && (r.Status != report.Aborted || r.Done() > 0)
 }
-
-// ruleOfThen is what to do about a run that is there, and that none of the rules made as they are now.
-const ruleOfThen = "if its rule was renamed or taken out since, give the file of then: --rules OLD.json"
 
 // seen is a run that was looked for.
 type seen struct {
@@ -153,11 +158,7 @@ func (a *app) sought(ctx context.Context, name string) (seen, error) {
 		return a.soughtShort(ctx, name)
 	}
 	if runIDPattern.MatchString(name) {
-		job, known := a.entryOfRun(name)
-		if !known {
-			return seen{}, wrongUse("%s is not a run of a job: see %s; %s", name, a.cmd("runs"), ruleOfThen)
-		}
-		return a.reportOf(ctx, job, name)
+		return a.reportOf(ctx, a.entryOfRun(name), name)
 	}
 	jobs, err := a.jobsNamed([]string{name})
 	if err != nil {
@@ -175,16 +176,36 @@ func (a *app) sought(ctx context.Context, name string) (seen, error) {
 	return seen{runID: last.RunID, report: last}, nil
 }
 
-// soughtShort looks for a run by the last part of its id, in the newest runs first.
-func (a *app) soughtShort(ctx context.Context, short string) (found seen, err error) {
+// soughtShort looks for a run by the last part of its id.
+func (a *app) soughtShort(ctx context.Context, short string) (seen, error) {
+	found, err := a.soughtOf(ctx, short, a.scheduled())
+	if err != nil || found.runID != "" {
+		return found, err
+	}
+	former, err := a.former(ctx)
+	var jobs []manifest.Entry
+	for _, f := range former {
+		jobs = append(jobs, manifest.Entry{Name: f.Job})
+	}
+	if err == nil {
+		found, err = a.soughtOf(ctx, short, jobs)
+	}
+	if err == nil && found.runID == "" {
+		err = fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days; see %s", short, a.cmd("runs"))
+	}
+	return found, err
+}
+
+// soughtOf is soughtShort among the runs of some jobs, the newest first.
+func (a *app) soughtOf(ctx context.Context, short string, jobs []manifest.Entry) (found seen, err error) {
 	isIt := func(runID string) bool { return strings.HasSuffix(runID, "-"+short) }
-	for _, job := range a.scheduled() {
+	for _, job := range jobs {
 		if found, err = a.unsaved(ctx, job, isIt); found.runID != "" || err != nil {
 			return found, err
 		}
 	}
 	err = a.backwards(24*time.Hour, func(from, until time.Time) (bool, error) {
-		for _, job := range a.scheduled() {
+		for _, job := range jobs {
 			reports, err := a.between(ctx, job, from, until)
 			if err != nil {
 				return false, err
@@ -196,10 +217,6 @@ func (a *app) soughtShort(ctx context.Context, short string) (found seen, err er
 		}
 		return false, nil
 	})
-	if err == nil && found.runID == "" {
-		err = fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days; see %s; %s",
-			short, a.cmd("runs"), ruleOfThen)
-	}
 	return found, err
 }
 

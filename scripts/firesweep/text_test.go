@@ -105,7 +105,9 @@ func TestWith(t *testing.T) {
 		"with its account (if there is any), its folder of files (if there is any), and more": {More: true,
 			With: map[string]int{"delete account": 1, "delete folder of files": 1}},
 		"writes 1 document of users, queues 2 tasks": {With: map[string]int{"write document of users": 1, "queue task": 2}},
-		"but not done: it is kept":                   {Kept: "it is kept"},
+		"but is kept: it is needed":                  {Kept: "it is needed"},
+		"with 1 file, keeps 2 of what belongs to it: another document of shows refers to it": {
+			With: map[string]int{"delete file": 1, "keep another document of shows refers to it": 2}},
 	} {
 		want(t, "what goes with it", says, with(item))
 	}

@@ -102,9 +102,9 @@ func (t taken) steps(of ...undo.Step) (n int) {
 func (t taken) back() int { return t.steps(undo.Recreate, undo.Revert, undo.Replace, undo.Remove) }
 
 func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
-	job, known := a.entryOfRun(runID)
-	if !known {
-		return wrongUse("no job or worker is called %q: %s", strings.Split(runID, "-")[0], ruleOfThen)
+	job := a.entryOfRun(runID)
+	if needs := a.toUndo(runID); len(needs) > 1 {
+		return wrongUse("%s ran it, and %s: give the file of then: %s", job.Name, noRule, a.cmd("undo", needs...))
 	}
 	p := a.aside(f.yes)
 	var t taken

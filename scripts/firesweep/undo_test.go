@@ -63,7 +63,7 @@ func TestUndo(t *testing.T) {
 	o.Set(t, "reports/c", map[string]any{"status": "new"})
 	o.Set(t, "cleanupJobs/cleanupOfAnotherCheckout", map[string]any{})
 	shown := o.preview(t, "--claims=false", first.RunID)
-	wantParts(t, shown, "bring back", "reports/a", "reports/b", "left: changed since", "somebody has created it since", "1 conflict",
+	wantParts(t, shown, "bring back", "reports/a", "reports/b", "left  ", "somebody has created it since", "1 conflict",
 		"nothing was changed, because nobody can be asked. Do it:\n    firesweep undo "+first.RunID+" --yes\n")
 	want(t, "there after it was shown", 1, len(o.Documents(t, "reports")))
 	out, _ := o.ends(t, exitFailed, "undo", "--yes", "--json", first.RunID)

@@ -49,6 +49,8 @@ func TestDoubts(t *testing.T) {
 			[]string{"unless[0]: no document of drafts has stat, so it keeps nothing: is it state?"}},
 		"a hole": {fields{"age": "any", "gone": array{fields{"document": "users/{userId}"}}, "with": all}, 30, nil,
 			[]string{"no document of drafts has userId: is that its name?"}},
+		"no braces": {fields{"collection": "drafts/draft/comments", "age": "any"}, 30, nil, []string{
+			"the collection drafts/draft/comments has no document: is it drafts/{draft}/comments?"}},
 		"another collection": {fields{"collection": "draft", "age": "any"}, 30, nil, []string{"the collection draft has no document: is it drafts?"}},
 		"a value": {fields{"age": "any", "where": array{fields{"field": "state", "==": "Open"}}, "with": all}, 30, nil,
 			[]string{"where[0]: there is no document of drafts whose state is Open; the documents looked at have closed and open"}},
@@ -90,9 +92,20 @@ func TestDoubts(t *testing.T) {
 			f.SetAlike(t, tt.users, "users/u%02d", fields{"x": true})
 			f.Set(t, "drafts/d00/comments/c", fields{"x": true})
 			f.Set(t, "teams/t99", fields{"x": true})
-			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, nil, nil))
+			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), nil, *entry(t, rule).Rule, nil, nil))
 		})
 	}
+}
+
+// TestDoubtsOfTextsThatAreNoTimes: a query finds them among later times, so that a run takes them to be not due.
+func TestDoubtsOfTextsThatAreNoTimes(t *testing.T) {
+	rule := fields{"collection": "drafts", "age": fields{"field": "at", "as": "text", "days": 30}}
+	f := start(t, rule)
+	for i, at := range []string{"31/12/2019", "2020-01-31", "2020-02-28", "2020-03-31"} {
+		f.Set(t, fmt.Sprintf("drafts/d%d", i), fields{"at": at})
+	}
+	enginetest.Want(t, "doubts", []string{"age: at is no time that can be read in 1 of 4, and the rule keeps these"},
+		doubts.Of(t.Context(), reader(t, f), nil, *entry(t, rule).Rule, nil, nil))
 }
 
 // reader returns a reader of a function's database.
@@ -120,7 +133,7 @@ func TestDoubtsOfReferences(t *testing.T) {
 	enginetest.Want(t, "doubts", []string{"gone[0]: email holds an address of e-mail or a name in 1 of 1, and an account is found by its uid: name the field that holds that",
 		"documents of plans refer to documents of patients by people[].who, and would refer to nothing: no relation finds ids in maps of a list: have another list hold their ids",
 		fmt.Sprintf(refer, "teams", "lead"), fmt.Sprintf(refer, "visits", "of")},
-		doubts.Of(t.Context(), reader(t, f), *entry(t, rule).Rule, nil, nil))
+		doubts.Of(t.Context(), reader(t, f), nil, *entry(t, rule).Rule, nil, nil))
 }
 
 // TestDoubtsOfMany: of a collection that is larger than what is looked at, a query tells what nobody has. A field or a value that a
@@ -146,7 +159,7 @@ func TestDoubtsOfMany(t *testing.T) {
 				}
 				return fmt.Sprintf("drafts/d%03d", i), d
 			})
-			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), *entry(t, tt.rule).Rule, nil, nil))
+			enginetest.Want(t, "doubts", tt.want, doubts.Of(t.Context(), reader(t, f), nil, *entry(t, tt.rule).Rule, nil, nil))
 		})
 	}
 }

@@ -1,7 +1,10 @@
 package declared_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/firesweep/firesweep/shared/declared/doubts"
@@ -140,11 +143,70 @@ func TestDoubtsOfOthers(t *testing.T) {
 				beside = append(beside, *entry(t, tt.beside).Rule)
 			}
 			var meter usage.Meter
-			got := doubts.Of(usage.NewContext(t.Context(), &meter), reader(t, f), *entry(t, tt.rule).Rule, beside, tt.due)
+			got := doubts.Of(usage.NewContext(t.Context(), &meter), reader(t, f), nil, *entry(t, tt.rule).Rule, beside, tt.due)
 			enginetest.Want(t, "doubts", tt.want, got)
 			if reads := meter.Usage().FirestoreReads; reads > 300 {
 				t.Errorf("%d reads", reads)
 			}
+		})
+	}
+}
+
+// TestDoubtsOfFilesByIDs: files and folders that have the ids of what a rule deletes are said, unless a rule says anything of their
+// folder, or they have the ids of something else.
+func TestDoubtsOfFilesByIDs(t *testing.T) {
+	t.Parallel()
+	files := []string{"avatars/person00.png", "avatars/person01.png", "avatars/default.png", "uploads/person00/a/1.png", "uploads/person01/2.png",
+		"logs/person001.txt", "covers/B.jpg", "covers/B_1x1.jpg", "covers/c_1x1.jpg", "pets/person00.png", "pets/person01.png", "pets/person09.png", "top.png"}
+	guests := fields{"accounts": "anonymous", "age": fields{"by": "lastActive", "days": 30}}
+	people := fields{"collection": "people", "age": "any", "maxDuePercent": 100}
+	avatars := fields{"objects": "avatars/{uid}.*", "gone": array{fields{"document": "people/{uid}"}}, "age": fields{"days": 1}}
+	const start1, start2 = "files below avatars/ have the ids of 2 of 2 ", "files below uploads/ have the ids of 2 of 2 "
+	const rest = "that were looked at, and would stay: to delete them, too, "
+	for name, tt := range map[string]struct {
+		rule, beside fields
+		want         []string
+	}{
+		"accounts": {guests, nil, []string{
+			start1 + "accounts " + rest + `write a rule about files, {"objects": "avatars/{uid}.*", "gone": [{"document": "users/{uid}"}]}`,
+			`files below pets/ have the ids of 2 of 2 accounts ` + rest + `write a rule about files, {"objects": "pets/{uid}.*", "gone": [{"document": "users/{uid}"}]}`,
+			start2 + "accounts " + rest + `write a rule about files, {"objects": "uploads/{uid}/**", "gone": [{"document": "users/{uid}"}]}`}},
+		"documents": {people, nil, []string{
+			start1 + "documents of people " + rest + `write a rule about files, {"objects": "avatars/{id}.*", "gone": [{"document": "people/{id}"}]}`,
+			start2 + "documents of people " + rest + `add {"objects": "uploads/{id}/**"} to "with"`}},
+		"documents with their covers": {with(people, fields{"with": array{fields{"objects": "uploads/{id}/**"}, fields{"objects": "covers/**", "field": "cover"}}}), avatars, []string{
+			`with[1]: resized copies, such as covers/B_1x1.jpg, would stay: to delete them, too, write a rule about files, {"objects": "covers/**", "gone": [{"collection": "people", "field": "cover"}]}`}},
+		"documents with covers of which another rule deletes the copies": {with(people, fields{"with": array{fields{"objects": "uploads/{id}/**"}, fields{"objects": "avatars/**", "field": "face"},
+			fields{"objects": "covers/**", "field": "cover"}}}), fields{"objects": "covers/**", "gone": array{fields{"collection": "people", "field": "cover"}}, "age": fields{"days": 1}}, nil},
+		"documents, and rules that say it": {with(people, fields{"with": array{fields{"objects": "uploads/{id}/**"}}}), avatars, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, tt.rule)
+			due := []string{"person00", "person01"}
+			for i, id := range due {
+				if f.Set(t, "people/"+id, fields{}); tt.rule["collection"] != nil {
+					due[i] = "people/" + id
+				}
+			}
+			list := func(_ context.Context, prefix string) (names []string, _ error) {
+				for _, file := range files {
+					folder, _, isBelow := strings.Cut(file, "/")
+					switch {
+					case prefix == "" && isBelow && !slices.Contains(names, folder+"/"):
+						names = append(names, folder+"/")
+					case prefix != "" && strings.HasPrefix(file, prefix), prefix == "" && !isBelow:
+						names = append(names, file)
+					}
+				}
+				return names, nil
+			}
+			var beside []rule.Rule
+			if tt.beside != nil {
+				beside = append(beside, *entry(t, tt.beside).Rule)
+			}
+			got := doubts.Of(t.Context(), reader(t, f), list, *entry(t, tt.rule).Rule, beside, due)
+			got = slices.DeleteFunc(got, func(said string) bool { return !strings.Contains(said, "files") || strings.HasPrefix(said, "documents") })
+			enginetest.Want(t, "doubts", tt.want, slices.Sorted(slices.Values(got)))
 		})
 	}
 }

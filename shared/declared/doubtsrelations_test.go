@@ -197,7 +197,7 @@ func TestDoubtsOfRelations(t *testing.T) {
 				f.Set(t, path, data)
 			}
 			var meter usage.Meter
-			got := doubts.Of(usage.NewContext(t.Context(), &meter), reader(t, f), *entry(t, tt.rule).Rule, nil, append([]string{"something"}, tt.due...))
+			got := doubts.Of(usage.NewContext(t.Context(), &meter), reader(t, f), nil, *entry(t, tt.rule).Rule, nil, append([]string{"something"}, tt.due...))
 			enginetest.Want(t, "doubts", tt.want, got)
 			if reads := meter.Usage().FirestoreReads; reads > 300 {
 				t.Errorf("%d reads", reads)

@@ -68,6 +68,7 @@ func TestWhatAnotherRuleKeeps(t *testing.T) {
 			for _, one := range preview.Plan {
 				enginetest.Want(t, one.Target+" is kept by the plan", one.Target == "users/held", one.Kept != "")
 			}
+			enginetest.Want(t, "items that stay, by the plan", 1, preview.Stay())
 			rep := f.Run(t, "")
 			enginetest.Want(t, "status", report.Completed, rep.Status)
 			users := f.IDs(t, "users")

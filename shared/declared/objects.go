@@ -98,7 +98,7 @@ func readings(r rule.Rule, name string) (all []string) {
 		}
 	}
 	for range 3 { // photo.jpg.webp has two extensions
-		add(resized.ReplaceAllString(name, "$1"))
+		add(OriginalOf(name))
 		add(name)
 		name = strings.TrimSuffix(name, path.Ext(name))
 	}

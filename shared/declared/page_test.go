@@ -51,7 +51,7 @@ func TestExamples(t *testing.T) {
 			for _, item := range f.Run(t, `{"dryRun":true}`).Plan {
 				due = append(due, strings.TrimPrefix(item.Target, report.AccountPrefix))
 			}
-			enginetest.Want(t, "doubts", []string(nil), doubts.Of(t.Context(), reader(t, f), *e.Rule, nil, due))
+			enginetest.Want(t, "doubts", []string(nil), doubts.Of(t.Context(), reader(t, f), nil, *e.Rule, nil, due))
 			rep := f.Run(t, "")
 			want := enginetest.Done(e.Kind(), max(1, rep.Actions[e.Rule.Kind()].Done))
 			if e.Warn != nil {

@@ -45,6 +45,9 @@ func mostNames() int {
 // resized is what Firebase's extension Resize Images appends to the name of a copy. The copy may have another extension.
 var resized = regexp.MustCompile(`_\d+x\d+(\.[^./]*)?$`)
 
+// OriginalOf returns the name without what tells a resized copy beside its original; the name itself if nothing does.
+func OriginalOf(name string) string { return resized.ReplaceAllString(name, "$1") }
+
 // What stands for all extensions of a name, and for any of a name that was written without one.
 const (
 	anyExtension  = "\x00"

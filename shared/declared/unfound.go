@@ -201,6 +201,13 @@ func Meant(ctx context.Context, r documents.Reader, in rule.Place, field string)
 			there = slices.AppendSeq(there, maps.Keys(d.Data))
 		}
 	case !in.IsGroup():
+		if parts := strings.Split(name, "/"); len(parts) == 3 { // perhaps somebody forgot the braces
+			each := rule.Place(fmt.Sprintf("%s/{%s}/%s", parts[0], parts[1], parts[2]))
+			found, err := r.First(ctx, each.Query(documents.NameOnly...), "", 1)
+			if err != nil || len(found) > 0 && each.Same(rule.Place(found[0].Ref().Collection)) {
+				return fmt.Sprintf("is it %s?", each), err
+			}
+		}
 		if there, err = r.Collections(ctx, documents.Ref{}); err != nil {
 			return "", err
 		}

@@ -107,9 +107,13 @@ func sharedFile(t *testing.T, field, own, others, in string) {
 	if others != "" {
 		want = []string{"covers/a (1).png", "covers/b.png"}
 	}
+	told := f.Run(t, `{"dryRun":true}`).Plan[0].With
 	rep := f.Run(t, "")
 	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 1))
 	enginetest.Want(t, "files", want, f.Objects(t))
+	for reason, n := range rep.Kept {
+		enginetest.Want(t, "told by the plan: "+reason, reason != "not due", told["keep "+reason] == n)
+	}
 	enginetest.Want(t, "kept because of others", others != "", rep.Kept["another document of drafts refers to it"]+
 		rep.Kept["another document of users/{user}/drafts refers to it"] > 0)
 }

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -109,13 +110,11 @@ func (r Relation) keys() (all []string) {
 
 // Nameless returns why an item is kept that has no valid id for the relation.
 func (r Relation) Nameless() string {
-	switch {
-	case r.Document != "":
-		return r.Document + " leads to no document: a field has no valid id"
-	case r.Account != "":
-		return r.Account + " leads to no account: a field has no valid id"
+	if r.Document+r.Account == "" {
+		return "no query can ask for what refers to it by " + r.Field
 	}
-	return "no query can ask for what refers to it by " + r.Field
+	holes := criteria.List(criteria.Holes(r.Document+r.Account), "or")
+	return holes + " holds no id for " + cmp.Or(r.Document, "account "+r.Account) + ` (it is missing, "", a list, a map or the like)`
 }
 
 // conditions returns what the relation's conditions ask for.

@@ -28,9 +28,10 @@ function size({ with: along, more, kept }) {
   const says = { delete: "with", write: "writes", queue: "queues" };
   const texts = Object.entries(along ?? {}).sort().map(([what, n]) => {
     const [verb, ...kind] = what.split(" ");
+    if (verb === "keep") return `keeps ${n} of what belongs to it: ${kind.join(" ")}`;
     return `${says[verb]} ${plural(n, kind[0])} ${kind.slice(1).join(" ")}`.trim();
   });
-  return [...texts, more && "and more", kept && `but not done: ${kept}`].filter(Boolean).join(", ");
+  return [...texts, more && "and more", kept && `but is kept: ${kept}`].filter(Boolean).join(", ");
 }
 
 const columns = { deleted: ["before"], created: ["after"], changed: ["before", "after"], now: ["now"] };

@@ -32,6 +32,7 @@ type looking struct {
 	along  map[string][]documents.Document // by a key of with: some of what is deleted along
 	due    []string                        // what a plan deletes
 	beside []rule.Rule
+	list   Listing
 	doubts []string
 	unread bool  // there was more to read than may be
 	failed error // the first error: something could not be looked at
@@ -44,14 +45,20 @@ type place struct {
 	whole  bool // these are all
 }
 
+// Listing returns the first names of files that begin with a prefix; with "", the folders at the top of the bucket.
+type Listing func(ctx context.Context, prefix string) ([]string, error)
+
 // Of returns what a project's documents tell against a rule, each in a sentence with the key and what would be right: names of
 // collections and of fields that are not there, values that nobody has, also of what it keeps, ages of another form, a mark
 // that is the application's field, conditions and exceptions that keep nearly everything or nothing, relations that find nothing,
 // documents elsewhere that refer to what the rule deletes or have its ids, files to which only that refers, and collections below
 // a document that would stay, unless a plan that deletes something has said these. planned are the paths, names or uids of that
-// plan, and said its warnings, which are left out; beside are the application's rules. What could not be looked at is said, too.
-func Of(ctx context.Context, r documents.Reader, of rule.Rule, beside []rule.Rule, planned []string, said ...string) []string {
-	l := &looking{Rule: of, Reader: r, along: map[string][]documents.Document{}, due: planned, beside: beside,
+// plan, and said its warnings, which are left out; beside are the application's rules. With files, those with the ids of what is
+// deleted are looked for. What could not be looked at is said, too.
+func Of(
+	ctx context.Context, r documents.Reader, files Listing, of rule.Rule, beside []rule.Rule, planned []string, said ...string,
+) []string {
+	l := &looking{Rule: of, Reader: r, along: map[string][]documents.Document{}, due: planned, beside: beside, list: files,
 		place: place{at: of.Place()}, meter: usage.FromContext(ctx)}
 	ctx = usage.NewContext(ctx, l.meter)
 	l.end = l.meter.Usage().FirestoreReads + mostReads

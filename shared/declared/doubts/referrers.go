@@ -105,6 +105,10 @@ func (l *looking) referrers(ctx context.Context) {
 		l.twins(ctx, of[at], targets[0])
 	}
 	l.files(shared)
+	if l.list != nil {
+		l.copies(ctx)
+		l.named(ctx, targets[0])
+	}
 	if n := len(skipped); n > 0 {
 		if n > shown {
 			skipped = append(skipped[:shown], fmt.Sprintf("%d others", n-shown))
@@ -360,15 +364,20 @@ func (l *looking) refer(targets []target, found map[reference]bool) {
 	}
 }
 
-// instead says what to write where documents of a place refer to a target by some fields.
-func (l *looking) instead(t target, in rule.Place, by []string) string {
-	name, key := in.String(), "collection"
+// byField is the relation by which documents of a place refer to something.
+func byField(in rule.Place, field string) string {
+	key := "collection"
 	if in.IsGroup() {
 		key = "collectionGroup"
 	}
-	var all []string
+	return fmt.Sprintf(`{%q: %q, "field": %q}`, key, in.String(), field)
+}
+
+// instead says what to write where documents of a place refer to a target by some fields.
+func (l *looking) instead(t target, in rule.Place, by []string) string {
+	name, all := in.String(), []string{}
 	for _, field := range by {
-		all = append(all, fmt.Sprintf(`{%q: %q, "field": %q}`, key, name, field))
+		all = append(all, byField(in, field))
 	}
 	one, its := all[0], ""
 	if t.with.Key != "" {
@@ -385,7 +394,7 @@ func (l *looking) instead(t target, in rule.Place, by []string) string {
 	case t.owned:
 		return leave + `each other field that refers to them in "gone"`
 	case t.folder != "":
-		return leave + `{"collection": "` + l.Collection + `", "field": "` + t.with.Field + `"} in "gone"`
+		return leave + byField(l.at, t.with.Field) + ` in "gone"`
 	case l.Accounts != "":
 		return "to delete these, too, write a rule about " + name + ` with {"account": "{` + by[0] + `}"} in "gone"`
 	case inMaps(by[0]):

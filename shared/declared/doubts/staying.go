@@ -1,6 +1,7 @@
 package doubts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -30,27 +32,125 @@ func (l *looking) twins(ctx context.Context, in place, own target) {
 		!slices.ContainsFunc(in.sample, alike) || slices.ContainsFunc(slices.Concat(l.Related(), l.With), says) {
 		return
 	}
-	var theirs, mine []documents.Ref
+	var theirs []documents.Ref
 	for _, id := range own.values[:min(asked, len(own.values))] {
 		theirs = append(theirs, documents.Ref{Collection: string(in.at), ID: id.(string)})
 	}
-	hole, what := "{uid}", "accounts"
-	if l.OfDocuments() {
-		hole, what = "{id}", "documents of "+l.Source()
-	}
+	var ids []string
 	for _, d := range in.sample {
-		if _, is := own.known[d.ID()]; !is && l.OfDocuments() {
-			mine = append(mine, documents.Ref{Collection: l.Source(), ID: d.ID()})
+		ids = append(ids, d.ID())
+	}
+	if there, n, ok := l.exist(ctx, theirs); ok && 2*len(there) > n && l.have(ctx, ids, own) {
+		l.wouldStay("documents of "+string(in.at), len(there), n, fmt.Sprintf(`add {"document": "%s/%s"} to "with"`, in.at, l.hole()))
+	}
+}
+
+// have reports whether all documents with some ids are there, or deleted, so that what has the ids may belong to them.
+func (l *looking) have(ctx context.Context, ids []string, own target) bool {
+	var mine []documents.Ref
+	for _, id := range ids {
+		if _, is := own.known[id]; !is && l.OfDocuments() {
+			mine = append(mine, documents.Ref{Collection: l.Source(), ID: id})
 		}
 	}
-	there, n, ok := l.exist(ctx, theirs)
-	if !ok || 2*len(there) <= n {
+	there, n, ok := l.exist(ctx, mine)
+	return ok && len(there) == n
+}
+
+// hole is what stands for the id of what the rule deletes.
+func (l *looking) hole() string {
+	if l.OfDocuments() {
+		return "{id}"
+	}
+	return "{uid}"
+}
+
+// wouldStay says what has the ids of so many things of n that the rule deletes, and what to write.
+func (l *looking) wouldStay(what string, there, n int, write string) {
+	of := "accounts"
+	if l.OfDocuments() {
+		of = "documents of " + l.Source()
+	}
+	l.say("%s have the ids of %d of %d %s that were looked at, and would stay: to delete them, too, %s", what, there, n, of, write)
+}
+
+// named is twins of the folders at the top of the bucket: of their files, or of the folders in them.
+func (l *looking) named(ctx context.Context, own target) {
+	if own.with.Key != "" || own.folder != "" || len(own.values) == 0 {
 		return
 	}
-	if owners, m, ok := l.exist(ctx, mine); ok && len(owners) == m {
-		l.say(`documents of %[1]s have the ids of %d of %d %s that were looked at, and would stay: to delete them, too, add `+
-			`{"document": "%[1]s/%[5]s"} to "with"`, in.at, len(there), n, what, hole)
+	folders, err := l.list(ctx, "")
+	for _, folder := range folders[:min(asking, len(folders))] {
+		says := func(w rule.Relation) bool { return strings.HasPrefix(w.Objects, folder) }
+		if err != nil || !strings.HasSuffix(folder, "/") || slices.ContainsFunc(l.With, says) || l.deletesBelow(folder) {
+			continue
+		}
+		n, there, rest := min(leastOf, len(own.values)), 0, ""
+		for _, id := range own.values[:n] {
+			var names []string
+			names, err = l.list(ctx, folder+id.(string))
+			at := slices.IndexFunc(names, func(name string) bool { return idOf(name, folder) == id })
+			if at >= 0 {
+				there, rest = there+1, map[bool]string{true: "/**", false: ".*"}[strings.Contains(names[at][len(folder):], "/")]
+			}
+		}
+		if 2*there <= n || err != nil {
+			continue
+		}
+		var ids []string
+		names, failed := l.list(ctx, folder)
+		for _, name := range names {
+			id := idOf(name, folder)
+			if _, is, maybe := own.means(id, false); (is || maybe) && len(ids) < asked {
+				ids = append(ids, id)
+			}
+		}
+		if err = failed; err != nil || !l.have(ctx, ids, own) {
+			continue
+		}
+		objects := folder + l.hole() + rest
+		write := fmt.Sprintf(`add {"objects": %q} to "with"`, objects)
+		if rest == ".*" || !l.OfDocuments() {
+			write = fmt.Sprintf(`write a rule about files, {"objects": %q, "gone": [{"document": "%s/%s"}]}`, objects,
+				cmp.Or(l.Source(), "users"), l.hole())
+		}
+		l.wouldStay("files below "+folder, there, n, write)
 	}
+	l.failed = cmp.Or(l.failed, err)
+}
+
+// deletesBelow reports whether a rule about files is about some of a folder.
+func (l *looking) deletesBelow(folder string) bool {
+	return slices.ContainsFunc(l.beside, func(r rule.Rule) bool { return strings.HasPrefix(r.Objects, folder) })
+}
+
+// copies says of files that are deleted because a field refers to them that their resized copies would stay.
+func (l *looking) copies(ctx context.Context) {
+	for _, w := range l.With {
+		folder := pattern.Folder(w.Objects)
+		if w.Field == "" || folder == "" || l.deletesBelow(folder) {
+			continue
+		}
+		names, err := l.list(ctx, folder)
+		l.failed = cmp.Or(l.failed, err)
+		at := slices.IndexFunc(names, func(name string) bool {
+			of := declared.OriginalOf(name)
+			return of != name && slices.Contains(names, of)
+		})
+		if at >= 0 {
+			l.say(`%s: resized copies, such as %s, would stay: to delete them, too, write a rule about files, {"objects": %q, "gone": [%s]}`,
+				w.Key, names[at], w.Objects, byField(l.at, w.Field))
+		}
+	}
+}
+
+// idOf returns the id that a file of a folder has in its name, or of which its folder is.
+func idOf(name, folder string) string {
+	name, _, isBelow := strings.Cut(strings.TrimPrefix(name, folder), "/")
+	if !isBelow {
+		name = strings.TrimSuffix(name, path.Ext(name))
+	}
+	return name
 }
 
 // file matches a text that is a URL of Cloud Storage, or a file's name as applications write it, and its folder at the top.
@@ -93,7 +193,7 @@ func (l *looking) files(shared map[string]bool) {
 			of, write := l.Source(), fmt.Sprintf(`add {"objects": "%s**", "field": %q} to "with"`, at.folder, at.field)
 			if w.Key != "" {
 				of = w.Subcollection
-				write = fmt.Sprintf(`write a rule about files with {"collectionGroup": %q, "field": %q} in "gone"`, of, at.field)
+				write = "write a rule about files with " + byField(rule.Anywhere(of), at.field) + ` in "gone"`
 			}
 			l.say("%s of documents of %s refers to files below %s, and these would stay: to delete them, too, %s", at.field, of,
 				at.folder, write)

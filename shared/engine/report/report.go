@@ -151,8 +151,9 @@ type Planned struct {
 	Action string `json:"action" firestore:"action"`
 	Reason string `json:"reason,omitempty" firestore:"reason"`
 	// With counts what the action's first commit does besides to the target, with what follows that at once: by what is done to
-	// what, such as "delete document of comments", "delete file", "write document of mail" or "queue task". A file or an account
-	// counts if a document names it, though it may not be there, or belong to somebody else.
+	// what, such as "delete document of comments", "delete file", "write document of mail" or "queue task", or why something that
+	// belongs to it is kept: "keep another document of shows refers to it". A file or an account counts if a document names it,
+	// though it may not be there, or belong to somebody else.
 	With map[string]int `json:"with,omitempty" firestore:"with,omitempty"`
 	More bool           `json:"more,omitempty" firestore:"more,omitempty"` // more follows, or it was not worked out
 	Kept string         `json:"kept,omitempty" firestore:"kept,omitempty"` // why a run keeps it, or some of that, all the same
@@ -217,6 +218,16 @@ func (r *Report) Totals() (t Counts) {
 		t = Counts{t.Planned + c.Planned, t.Done + c.Done, t.Changed + c.Changed, t.Failed + c.Failed, t.Begun + c.Begun}
 	}
 	return t
+}
+
+// Stay returns how many items of a preview's plan a run keeps all the same, as far as that was worked out.
+func (r *Report) Stay() (n int) {
+	for _, i := range r.Plan {
+		if i.Kept != "" && len(i.With) == 0 && !i.More {
+			n++
+		}
+	}
+	return n
 }
 
 // Done returns how many actions were done.

@@ -307,8 +307,8 @@ func (a Age) Hint(values []any) string {
 		parts = append(parts, fmt.Sprintf("%s in %d of %d", words, other[words], set))
 	}
 	switch {
-	case len(all) == 0, len(all) == 1 && all[0] == none && 2*other[none] <= set: // a run names these
-		return ""
+	case len(all) == 0, len(all) == 1 && all[0] == none && 2*other[none] <= set && a.As != "text": // a run names these
+		return "" // unlike texts, such as 31/12/2019, that are among those of later times
 	case other[all[0]]*2 <= set || as[all[0]] == "":
 		return fmt.Sprintf("%s is %s, and the rule keeps these", a.Field, List(parts, "and"))
 	case as[all[0]] == forms[0].as:

@@ -81,6 +81,11 @@ func (i *Item) previewed(c cleanup.Change) {
 			note(f.Recorded.Done)
 		}
 	}
+	for _, notice := range c.Notices {
+		for reason, times := range notice.Kept {
+			i.has("keep "+reason, times)
+		}
+	}
 	delete(written, i.Ref)
 	for ref := range written {
 		i.has("write "+report.KindOf(ref.Path()), 1)

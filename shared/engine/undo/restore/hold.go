@@ -40,7 +40,10 @@ func (u *undoing) touch(records []undo.Record) {
 		if r.Deletes() {
 			u.with[target] = append(u.with[target], target)
 		}
-		if item := undo.ItemOf(records, i); item != "" && u.isChosen(item, item) {
+		item := undo.ItemOf(records, i)
+		isDeleted := func(r undo.Record) bool { return r.Deletes() && u.targetOf(r) == item }
+		// What was written for an item that is still there would be written again.
+		if item != "" && (u.isChosen(item, item) || !r.Deletes() && !slices.ContainsFunc(records, isDeleted)) {
 			u.with[item] = append(u.with[item], target)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -62,6 +64,28 @@ func TestHeld(t *testing.T) {
 	w.resume(t)
 	w.run(t)
 	enginetest.Want(t, "things left", 0, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts"))+len(w.Objects(t)))
+}
+
+// TestWhatIsWrittenForAnItem: what was written for an item that is still there is not written again, once it was taken back by
+// its name.
+func TestWhatIsWrittenForAnItem(t *testing.T) {
+	w := newWorld(t)
+	note := cleanup.Rule[cleanup.Subject]{
+		Name: "note", Load: cleanup.Itself, Reach: cleanup.Reach{Items: "drafts", Writes: []string{"notes"}},
+		Judge: func(cleanup.Subject, cleanup.Run) cleanup.Decision { return cleanup.Do("note draft", "due") },
+		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+			return cleanup.Change{Writes: []documents.Write{{Op: documents.Set, Ref: documents.Ref{Collection: "notes", ID: s.ID()}, Data: map[string]any{}}}}
+		},
+	}
+	w.Job.Rules, w.Job.Plan = []cleanup.AnyRule{note}, func(ctx context.Context, p *cleanup.Planner) error {
+		return p.Sweep(ctx, documents.Query{Collection: "drafts"}, "", note)
+	}
+	w.restorer.Jobs["testJob"] = w.Job
+	rep := w.run(t)
+	w.undo(t, rep.RunID, restore.Options{Apply: true, Only: []string{"notes/u1"}})
+	w.keeps(t, "drafts/u1")
+	w.run(t)
+	enginetest.Want(t, "notes", []string{"u0", "u2"}, slices.Sorted(maps.Keys(w.Documents(t, "notes"))))
 }
 
 // TestNothingCameBack: an undo that brings nothing back lets go what it held, and nobody else's hold. So does one of a part

@@ -24,7 +24,8 @@ var (
 // tellRefused tells what was left out, and returns [ErrRefused] if anything was that is to be taken back.
 func (u *undoing) tellRefused() error {
 	for _, target := range slices.Sorted(maps.Keys(u.refused)) {
-		if err := u.tell(Outcome{Target: target, Step: undo.Conflict, Why: "no run of " + u.job + " can have done this, as the job is now"}); err != nil {
+		why := "not by this rule: as it is now, no run of " + u.job + " can have done it"
+		if err := u.tell(Outcome{Target: target, Step: undo.Conflict, Why: why}); err != nil {
 			return err
 		}
 	}
