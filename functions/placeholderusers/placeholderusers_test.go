@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -127,9 +127,7 @@ func (w world) left(t *testing.T) left {
 
 func (w world) wantLeft(t *testing.T, l left) {
 	t.Helper()
-	if diff := cmp.Diff(l, w.left(t), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("left (-want +got):\n%s", diff)
-	}
+	check.Same(t, "left", l, w.left(t), cmpopts.EquateEmpty())
 }
 
 const task = `{"placeholder_user_id":"u1"}`

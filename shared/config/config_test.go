@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 func env(pairs ...string) func(string) string {
@@ -27,9 +29,7 @@ func TestLoadDefaults(t *testing.T) {
 		Project: "my-project", Database: "(default)", Locale: "ja",
 		MaxActions: 100_000, MaxDuePercent: 50, UndoDays: 7,
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
-		t.Errorf("Load (-want +got):\n%s", diff)
-	}
+	check.Same(t, "Load", want, got, cmp.AllowUnexported(Config{}))
 	if got.Emulators.Any() {
 		t.Error("no emulator is set, but Any says so")
 	}
@@ -71,12 +71,8 @@ func TestLoadEverything(t *testing.T) {
 		TasksServiceAccount: "tasks@my-project.iam.gserviceaccount.com", TasksTargetURL: "https://worker.example/f",
 		Emulators: Emulators{Firestore: "127.0.0.1:8080", Storage: "127.0.0.1:9199", Auth: "127.0.0.1:9099", Tasks: "127.0.0.1:9499"},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
-		t.Errorf("Load (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(own{7, "a"}, readOwn.In(got)); diff != "" {
-		t.Errorf("the function's own settings (-want +got):\n%s", diff)
-	}
+	check.Same(t, "Load", want, got, cmp.AllowUnexported(Config{}))
+	check.Same(t, "the function's own settings", own{7, "a"}, readOwn.In(got))
 }
 
 func TestLoadReportsAllProblemsTogether(t *testing.T) {

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/shared/declared/doubts"
@@ -111,9 +109,7 @@ func TestRuleOfThePage(t *testing.T) {
 			continue
 		}
 		e.TimeZone = page[0].TimeZone
-		if diff := cmp.Diff(e.Words(), page[0].Words()); diff != "" {
-			t.Errorf("the rule of docs/rules.md (-docs/examples +page):\n%s", diff)
-		}
+		enginetest.Want(t, "the rule of docs/rules.md", e.Words(), page[0].Words())
 		return
 	}
 	t.Errorf("docs/examples has no %s", page[0].Name)

@@ -13,17 +13,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = check.OK
 
 // read returns the list of the functions.
 func read(t testing.TB) string {
@@ -378,9 +373,7 @@ func TestWhatNoFunctionCanStartWith(t *testing.T) {
 		}
 		slices.Sort(got)
 		slices.Sort(tt.want)
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", tt.entry, diff)
-		}
+		check.Same(t, tt.entry, tt.want, got)
 	}
 }
 
@@ -462,9 +455,7 @@ func TestLock(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	names := []string{"cleanupAvatars", "cleanupDrafts", "cleanupReports", "removeUnacceptedMemberInvites"}
-	if diff := cmp.Diff(names, slices.Sorted(maps.Keys(lock.Functions))); diff != "" {
-		t.Errorf("entries (-want +got)\n%s", diff)
-	}
+	check.Same(t, "entries", names, slices.Sorted(maps.Keys(lock.Functions)))
 	if lock.Version != version.Lock {
 		t.Errorf("version %s, want %s", lock.Version, version.Lock)
 	}

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -68,9 +68,7 @@ func TestEnqueue(t *testing.T) {
 	r := delayed.GetHttpRequest()
 	got := []string{r.GetHttpMethod().String(), r.GetUrl(), string(r.GetBody()), r.GetHeaders()["Content-Type"], r.GetHeaders()["X-Now"]}
 	want := []string{"POST", "https://worker.example/f", `{"project_id":"p1"}`, "application/json", "then"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("method, URL, body and headers (-want +got):\n%s", diff)
-	}
+	check.Same(t, "method, URL, body and headers", want, got)
 	if token := r.GetOidcToken(); token.GetServiceAccountEmail() != "tasks@example.iam.gserviceaccount.com" || token.GetAudience() != "https://worker.example" {
 		t.Errorf("token %v", token)
 	}

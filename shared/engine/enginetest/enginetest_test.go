@@ -9,6 +9,8 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 // ended is a test that runs its cleanup at once and records its failure.
@@ -93,9 +95,7 @@ func TestRequiredIndex(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := requiredIndex(req.GetStructuredQuery(), alternatives(req.GetStructuredQuery().GetWhere())[0]...)
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(need{})); diff != "" {
-				t.Errorf("requiredIndex (-want +got):\n%s", diff)
-			}
+			check.Same(t, "requiredIndex", tt.want, got, cmp.AllowUnexported(need{}))
 		})
 	}
 }

@@ -16,17 +16,12 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = check.OK
 
 func ref(id string) documents.Ref { return documents.Ref{Collection: "things", ID: id} }
 
@@ -216,9 +211,7 @@ func TestWithout(t *testing.T) {
 		for _, place := range tt.stayed {
 			stayed[place] = true
 		}
-		if diff := cmp.Diff(tt.want, without(slices.Clone(all), stayed)); diff != "" {
-			t.Errorf("%s stayed (-want +got):\n%s", name, diff)
-		}
+		check.Same(t, name+" stayed", tt.want, without(slices.Clone(all), stayed))
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -116,13 +117,7 @@ func newWorld(t *testing.T) world {
 	return world{f, p}
 }
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = check.OK
 
 // undo takes a run back and returns the targets by what was done, and the reasons of the conflicts.
 func (w world) undo(t *testing.T, runID string, o restore.Options) (byStep map[undo.Step][]string, why map[string]string) {
