@@ -279,9 +279,8 @@ func TestTwoDatabasesSideBySide(t *testing.T) {
 	for _, name := range []string{"ghost", "gitlab", firestore.DefaultDatabaseID} {
 		databases[name] = p.FirestoreDatabase(t, name)
 		for path, data := range map[string]map[string]any{"members/m1": comped, "members/m2": invited, "members_products/r1": row} {
-			if _, err := databases[name].Doc(path).Set(t.Context(), data); err != nil {
-				t.Fatal(err)
-			}
+			_, err := databases[name].Doc(path).Set(t.Context(), data)
+			ok(t, err)
 		}
 	}
 	for job, name := range map[string]string{"cleanExpiredComped": "ghost", "removeUnacceptedMemberInvites": "gitlab"} {

@@ -339,9 +339,8 @@ func TestNamesAreNotUsedTwice(t *testing.T) {
 	defer target.Close()
 	request := newRequest("t", target.URL, time.Time{})
 	same(t, "created, and there", []codes.Code{codes.OK, codes.AlreadyExists}, []codes.Code{create(request), create(request)})
-	if _, err := server.Deliver(t.Context(), now); err != nil {
-		t.Fatal(err)
-	}
+	_, err := server.Deliver(t.Context(), now)
+	ok(t, err)
 	ended := now
 	for after, want := range map[time.Duration]codes.Code{0: codes.AlreadyExists, 24*time.Hour - 1: codes.AlreadyExists} {
 		now = ended.Add(after)

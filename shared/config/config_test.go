@@ -22,9 +22,7 @@ func env(pairs ...string) func(string) string {
 
 func TestLoadDefaults(t *testing.T) {
 	got, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "false", "MAX_ACTIONS", ""), nil, Firestore)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := Config{
 		Project: "my-project", Database: "(default)", Locale: "ja",
 		MaxActions: 100_000, MaxDuePercent: 50, UndoDays: 7,
@@ -60,9 +58,7 @@ func TestLoadEverything(t *testing.T) {
 		"FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080", "FIREBASE_STORAGE_EMULATOR_HOST", "127.0.0.1:9199",
 		"FIREBASE_AUTH_EMULATOR_HOST", "127.0.0.1:9099", "CLOUD_TASKS_EMULATOR_HOST", "127.0.0.1:9499",
 	), readOwn, Firestore, Storage, Auth, Tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := Config{
 		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "en",
 		MaxActions: 5, MaxDuePercent: 1,
@@ -136,9 +132,7 @@ func TestLoadRefusesToMixEmulatorsAndGoogle(t *testing.T) {
 	}
 	both := append(slices.Clone(base), "FIRESTORE_EMULATOR_HOST", "127.0.0.1:1", "STORAGE_EMULATOR_HOST", "http://127.0.0.1:2/")
 	c, err := Load(env(both...), nil, Firestore, Storage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if c.Emulators.Storage != "127.0.0.1:2" || !c.Emulators.Any() {
 		t.Errorf("Emulators = %+v", c.Emulators)
 	}

@@ -97,9 +97,8 @@ func hold(t *testing.T, f *enginetest.Function, name string, held bool) {
 	if !f.EmbeddedStorage() {
 		t.Skip("only the embedded Storage imitates holds")
 	}
-	if _, err := f.Storage(t).Bucket(f.Bucket).Object(name).Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: held}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := f.Storage(t).Bucket(f.Bucket).Object(name).Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: held})
+	ok(t, err)
 }
 
 // lateClock has a function's time be up once what is returned says so.

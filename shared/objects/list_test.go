@@ -20,6 +20,8 @@ import (
 	"testing/synctest"
 	"time"
 	"unicode/utf8"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 // fakeBucket answers a listing from names in order, as Cloud Storage does, a page of pageSize at most.
@@ -202,9 +204,7 @@ func TestListingWhileObjectsComeAndGo(t *testing.T) {
 			return now
 		}
 		got, err := b.list(t.Context(), "posts/", Names{}, denser(all, 900))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
 			t.Errorf("%s: not in order, or twice", kind.name)
 		}

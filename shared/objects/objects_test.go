@@ -225,9 +225,8 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 		"posts/retained once": {ContentType: "a/b"},
 	} {
 		p.Put(t, name, nil, []byte("x"))
-		if _, err := bucket.Object(name).Update(t.Context(), hold); err != nil {
-			t.Fatal(err)
-		}
+		_, err := bucket.Object(name).Update(t.Context(), hold)
+		ok(t, err)
 	}
 	const message = "of no importance"
 	for _, tt := range []struct {

@@ -32,9 +32,7 @@ func open(t *testing.T, target string, dial ...grpc.DialOption) (*backendstest.P
 		Project: p.ID, Location: "asia-northeast1", ID: "warnings", TargetURL: target,
 		ServiceAccount: "tasks@example.iam.gserviceaccount.com", EmulatorHost: p.Environment["CLOUD_TASKS_EMULATOR_HOST"],
 	}, func() time.Time { return now }, dial...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return p, c
 }
@@ -48,14 +46,10 @@ func TestEnqueue(t *testing.T) {
 			Key: []string{"p1", "2026-02-01"}, Body: map[string]string{"project_id": "p1"}, NotBefore: now.Add(90 * time.Second),
 			Headers: map[string]string{"X-Now": "then"},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 	for _, key := range [][]string{{"p1", "2026-02-02"}, {"p12", "026-02-01"}} {
-		if err := w.Enqueue(ctx, tasks.Task{Key: key, Body: struct{}{}}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, w.Enqueue(ctx, tasks.Task{Key: key, Body: struct{}{}}))
 	}
 	pending := p.Tasks().Pending("projects/" + p.ID + "/locations/asia-northeast1/queues/warnings")
 	if len(pending) != 3 || meter.Usage().Tasks != 3 {
@@ -89,9 +83,7 @@ func TestLostAnswerAndTransientFailure(t *testing.T) {
 			return send()
 		}
 	}))
-	if err := w.Enqueue(t.Context(), tasks.Task{Key: []string{"k"}, Body: 1}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Enqueue(t.Context(), tasks.Task{Key: []string{"k"}, Body: 1}))
 	if n := len(p.Tasks().Pending("")); n != 1 || sent.Load() != 3 {
 		t.Errorf("%d tasks after %d requests, want 1 after 3", n, sent.Load())
 	}

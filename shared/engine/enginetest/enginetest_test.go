@@ -27,12 +27,8 @@ func (e *ended) Errorf(_ string, a ...any) { e.failure = a[1].(string) }
 
 func TestGoldenFileThatDiffers(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir("testdata", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("testdata/known.golden", []byte("Firestore Commit 2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir("testdata", 0o700))
+	check.OK(t, os.WriteFile("testdata/known.golden", []byte("Firestore Commit 2\n"), 0o600))
 	for _, tt := range []struct{ name, text, want string }{
 		{"known", "Firestore Commit 2\n", ""},
 		{"known", "Firestore Commit 3\n", "Commit 3"},
@@ -87,13 +83,9 @@ func TestRequiredIndex(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			serialized, err := tt.query.Serialize()
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			var req firestorepb.RunQueryRequest
-			if err := proto.Unmarshal(serialized, &req); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, proto.Unmarshal(serialized, &req))
 			got := requiredIndex(req.GetStructuredQuery(), alternatives(req.GetStructuredQuery().GetWhere())[0]...)
 			check.Same(t, "requiredIndex", tt.want, got, cmp.AllowUnexported(need{}))
 		})

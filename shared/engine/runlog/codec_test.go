@@ -65,9 +65,8 @@ func TestPack(t *testing.T) {
 func TestPackWhatIsLarge(t *testing.T) {
 	noise := rand.NewChaCha8([32]byte{1})
 	large := make([]byte, 1<<20-200)
-	if _, err := noise.Read(large); err != nil {
-		t.Fatal(err)
-	}
+	_, err := noise.Read(large)
+	ok(t, err)
 	r, err := undo.Of(documents.Write{Op: documents.Delete, Ref: ref("large")}, documents.Document{Data: map[string]any{"x": large}}, true)
 	ok(t, err)
 	entries, err := Pack([]undo.Record{r, r})

@@ -107,9 +107,8 @@ func newWorld(t *testing.T) world {
 		f.Set(t, "friends/"+id, map[string]any{"friend": id, "count": 5, "other": "x"})
 		f.Set(t, "drafts/"+id, map[string]any{"name": id, "at": f.Now, "odd field`": []any{nil, 1.5}})
 		f.Put(t, "users/"+id+"/a.png", map[string]string{"k": "v"}, []byte(id))
-		if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID(id).Email(id+"@example.com").DisplayName("N")); err != nil {
-			t.Fatal(err)
-		}
+		_, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID(id).Email(id+"@example.com").DisplayName("N"))
+		ok(t, err)
 	}
 	f.Put(t, "orphan", nil, []byte("o"))
 	f.Env["UNDO_DAYS"] = "7"
@@ -226,9 +225,8 @@ func TestConflicts(t *testing.T) {
 	w.update(t, "friends/u1", "other", "y")
 	w.Set(t, "gone/u0", map[string]any{"n": 2})
 	w.Put(t, "users/u0/a.png", nil, []byte("new"))
-	if _, err := w.Auth(t).CreateUser(ctx, new(auth.UserToCreate).UID("u0").Email("new@example.com")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.Auth(t).CreateUser(ctx, new(auth.UserToCreate).UID("u0").Email("new@example.com"))
+	ok(t, err)
 	w.Put(t, "orphan", nil, []byte("new"))
 
 	foretold, _ := w.undo(t, report.RunID, restore.Options{})
@@ -697,9 +695,8 @@ func TestDeletedByTwoRules(t *testing.T) {
 // update writes a field of a document.
 func (w world) update(t *testing.T, path, field string, value any) {
 	t.Helper()
-	if _, err := w.Firestore(t).Doc(path).Update(t.Context(), []firestore.Update{{Path: field, Value: value}}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.Firestore(t).Doc(path).Update(t.Context(), []firestore.Update{{Path: field, Value: value}})
+	ok(t, err)
 }
 
 // deleteObject deletes an object as its owner does.
