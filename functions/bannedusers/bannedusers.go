@@ -121,7 +121,7 @@ func deleteAccount(note documents.Document) cleanup.FollowUp {
 			Since:  note.CreateTime, // an attempt that failed may have deleted it all the same, and somebody has signed up again
 			Done:   cleanup.Delete(note).Writes,
 			Failed: []documents.Write{{Op: documents.Set, Ref: note.Ref(), Data: failed.Data}}, Kept: keptAccount,
-			Warn: func(err error) cleanup.Notice { return warning(failed, err) },
+			Notice: func(err error) cleanup.Notice { return warning(failed, err) },
 		},
 	}
 }

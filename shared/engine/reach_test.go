@@ -340,8 +340,7 @@ func TestAccountMadeAgain(t *testing.T) {
 	}
 	f.SetTodo(t, "e", enginetest.AccountOf("person", "people/p1"), enginetest.AccountOf("person", "people/p2"), enginetest.AccountOf("person", "people/p3"))
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("finish interrupted action", 1))
-	enginetest.Want(t, "kept", map[string]int{"an account that was made again since": 1}, got.Kept)
+	enginetest.WantKept(t, got, report.Completed, enginetest.Done("finish interrupted action", 1), map[string]int{"an account that was made again since": 1})
 	enginetest.Want(t, "accounts", []string{"p3"}, f.Accounts(t))
 	for _, saved := range f.Documents(t, runlog.DoneOf(got.RunID)) {
 		enginetest.Want(t, "records, of two people and their accounts", any(int64(4)), saved["records"])

@@ -278,8 +278,7 @@ func TestOutOfTimeWhilePlanning(t *testing.T) {
 		}
 		return nil
 	})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Partial, enginetest.Done("delete thing", 4))
+	enginetest.WantReport(t, f.Run(t, ""), report.Partial, enginetest.Done("delete thing", 4))
 	enginetest.Want(t, "left", []string{"t004", "t005"}, left(t, f))
 	enginetest.Want(t, "checkpoint", `[{"text":"t003"}]`, enginetest.Checkpoint(job(t, f)))
 	plannedAt = start
@@ -504,21 +503,6 @@ func filesJob(named func(context.Context, documents.Reader, cleanup.Run) (func(s
 	}}
 }
 
-// TestObjectUnderAHoldIsKept: nothing is wrong with a run that Cloud Storage does not let delete an object.
-func TestObjectUnderAHoldIsKept(t *testing.T) {
-	f := ruleFunction(t, filesJob(nil))
-	f.Env["UNDO_DAYS"] = "0"
-	for _, name := range []string{"files/a", "files/b"} {
-		f.Put(t, name, nil, []byte("x"))
-	}
-	hold(t, f, "files/b", true)
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete file": {Planned: 2, Done: 1}})
-	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 1}, got.Kept)
-	enginetest.Want(t, "objects", []string{"files/b"}, f.Objects(t))
-	enginetest.Want(t, "kept for undo", 0, len(f.Documents(t, runlog.DoneOf(got.RunID))))
-}
-
 // TestFilesToWhichDocumentsReferByThen stay. Where time is up when the references are read, all do.
 func TestFilesToWhichDocumentsReferByThen(t *testing.T) {
 	var late *atomic.Bool
@@ -528,13 +512,16 @@ func TestFilesToWhichDocumentsReferByThen(t *testing.T) {
 		return func(object string) bool { return object == "files/a" }, nil
 	}))
 	late = lateClock(f)
+	f.Env["UNDO_DAYS"] = "0"
 	f.Put(t, "files/a", nil, []byte("x"))
 	f.Put(t, "files/b", nil, []byte("x"))
 	enginetest.WantReport(t, f.Run(t, ""), report.Partial, map[string]report.Counts{"delete file": {Planned: 2}})
 	takesLong = false
 	late.Store(false)
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete file": {Planned: 2, Done: 1, Changed: 1}})
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete file": {Planned: 2, Done: 1, Changed: 1}})
 	enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
+	enginetest.Want(t, "kept for undo", 0, len(f.Documents(t, runlog.DoneOf(got.RunID))))
 }
 
 // TestCommitsGrowWhileDocumentsAreSmall: they begin with few, and never delete one by one or all at once.
