@@ -218,9 +218,7 @@ func TestServesUntilStopped(t *testing.T) {
 		t.Errorf("where one is to look: %d %s", status, body)
 	}
 	status, body := call(t, http.MethodPost, strings.TrimSuffix(urls[0], path.Base(urls[0]))+"cleanupreports", "")
-	if status != http.StatusNotFound {
-		t.Errorf("an unknown function: %d, want 404", status)
-	}
+	check.Same(t, "an unknown function", http.StatusNotFound, status)
 	if !regexp.MustCompile(`the functions are .*cleanupReports`).MatchString(body) {
 		t.Errorf("an unknown function: %s, want the names of those that there are", body)
 	}
@@ -274,9 +272,7 @@ func TestShortLog(t *testing.T) {
 	log.Error("a\x1b[2Jb\u202ec")
 	got := regexp.MustCompile(`\d\d:\d\d:\d\d`).ReplaceAllString(out.String(), "TIME")
 	want := "TIME testJob started\nTIME WARNING reports: kept 2, createdAt is missing or not a timestamp\nTIME ERROR a\\x1b[2Jb\\u202ec\n"
-	if got != want {
-		t.Errorf("got\n%q, want\n%q", got, want)
-	}
+	check.Same(t, "short log", want, got)
 	out.Reset()
 	if _, err := (shortLog{&out}).Write([]byte("no JSON\n")); err != nil || out.String() != "no JSON\n" {
 		t.Errorf("another's line: %q, %v", out.String(), err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
@@ -13,9 +14,7 @@ func TestIDIsDerivedFromWhatIsAnnounced(t *testing.T) {
 	of := func(kind string, announces ...string) string {
 		return Notification{UserID: "u", Type: kind, Announces: announces}.Ref().Path()
 	}
-	if first, again := of("a", "x", "y"), of("a", "x", "y"); first != again {
-		t.Error("the same announcement has two ids")
-	}
+	check.Same(t, "the same announcement", of("a", "x", "y"), of("a", "x", "y"))
 	seen := map[string]bool{}
 	for _, path := range []string{of("a", "x", "y"), of("b", "x", "y"), of("a", "y", "x"), of("a", "xy"), of("a", "x", "y", ""), of("a"), of("a", "x/y")} {
 		if seen[path] {

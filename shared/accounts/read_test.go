@@ -462,9 +462,7 @@ func TestLostAnswerOfAnImport(t *testing.T) {
 				return err
 			})
 			refused, err := i.Import(t.Context(), back)
-			if got := strings.TrimSuffix(fmt.Sprint(err), "<nil>"); got != tt.want {
-				t.Errorf("%v, want %q", err, tt.want)
-			}
+			same(t, "error", tt.want, strings.TrimSuffix(fmt.Sprint(err), "<nil>"))
 			if err == nil && len(refused) != 2 {
 				t.Errorf("refused %v: those that are there must be told", refused)
 			}

@@ -335,9 +335,7 @@ func TestPut(t *testing.T) {
 		if (err == nil) != (tt.fails == "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
 			t.Errorf("%s: %v, want %q", name, err, tt.fails)
 		}
-		if requests != tt.requests {
-			t.Errorf("%s: %d requests, want %d", name, requests, tt.requests)
-		}
+		same(t, name+": requests", tt.requests, requests)
 		same(t, name+": documents", tt.want, p.Documents(t, "things"))
 	}
 }
@@ -453,12 +451,8 @@ func TestExchange(t *testing.T) {
 			}
 			return fields, also, nil
 		})
-		if (err != nil) != tt.fails {
-			t.Errorf("%s: %v", name, err)
-		}
-		if calls != tt.calls {
-			t.Errorf("%s: %d calls, want %d", name, calls, tt.calls)
-		}
+		same(t, fmt.Sprint(name, ": it fails: ", err), tt.fails, err != nil)
+		same(t, name+": calls", tt.calls, calls)
 		same(t, name+": documents", []data{tt.thing, tt.other}, []data{p.Documents(t, "things")["t"], p.Documents(t, "others")["o"]})
 	}
 	w := disturbed(t, p, func(int, func() error) error {

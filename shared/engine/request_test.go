@@ -291,9 +291,7 @@ func TestPromiseFrom(t *testing.T) {
 		"a schedule time ahead, on emulators":      {at.Add(7 * day), at, at.Add(7 * day).UTC().Truncate(time.Microsecond)},
 	} {
 		r := &run{Teller: &tell.Teller{Report: &report.Report{Now: c.now, StartedAt: c.started}}}
-		if got := r.known().Promise; got != c.want {
-			t.Errorf("%s: a rule promises from %v, want %v", name, got, c.want)
-		}
+		check.Same(t, name+": a rule promises from", c.want, r.known().Promise)
 	}
 }
 

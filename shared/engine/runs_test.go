@@ -217,9 +217,7 @@ func (s *stoppable) tell(t *testing.T) {
 // wantNoMark fails the test if a job's record tells a run to stop.
 func wantNoMark(t *testing.T, record map[string]any) {
 	t.Helper()
-	if mark, marked := record["stop"]; marked {
-		t.Errorf("the mark is %v, want none", mark)
-	}
+	enginetest.Want(t, "mark", nil, record["stop"])
 }
 
 // TestStoppedAmongCommits: what is committed when a run stops stands, and comes back; what it left, and its owner deleted later, does not.

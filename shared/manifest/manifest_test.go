@@ -134,18 +134,14 @@ func TestNoList(t *testing.T) {
 	}
 	for _, inner := range []string{`"collections":"drafts"`, `"collections":["drafts"]`} {
 		_, err := ParseRules(File{"rules.json", []byte(`{"rules":[{"name":"cleanupDrafts","schedule":"0 4 * * *","age":"any",` + inner + `}]}`)})
-		if want := `rules.json:1: rules[0], cleanupDrafts: there is no key "collections": is it "collection"?`; fmt.Sprint(err) != want {
-			t.Errorf("%s: %v", inner, err)
-		}
+		check.Same(t, inner, `rules.json:1: rules[0], cleanupDrafts: there is no key "collections": is it "collection"?`, fmt.Sprint(err))
 	}
 }
 
 func TestEveryFormOfScheduleIsAccepted(t *testing.T) {
 	for _, schedule := range []string{"59 23 31 * 6", "0-59/15 0,12 1-15 * 0", "0~59 22~23 * * 1-5", "*/59 * * * *",
 		"1,2,3-5,*/30 * * * *"} {
-		if problem := cronProblem(schedule); problem != "" {
-			t.Error(problem)
-		}
+		check.Same(t, schedule, "", cronProblem(schedule))
 	}
 }
 
@@ -157,12 +153,8 @@ func TestWhen(t *testing.T) {
 		// No words: they would not be true.
 		"*/7 * * * *": "*/7 * * * * UTC", "0 3 13 * 5": "0 3 13 * 5 UTC", "0 3,15 * * *": "0 3,15 * * * UTC", "0~29 3 * * *": "0~29 3 * * * UTC",
 	} {
-		if problem := cronProblem(schedule); problem != "" {
-			t.Error(problem)
-		}
-		if got := (Entry{Schedule: schedule, TimeZone: "UTC"}).When(); got != want {
-			t.Errorf("%s is %q, want %q", schedule, got, want)
-		}
+		check.Same(t, schedule, "", cronProblem(schedule))
+		check.Same(t, schedule, want, Entry{Schedule: schedule, TimeZone: "UTC"}.When())
 	}
 }
 
@@ -245,9 +237,7 @@ func TestRolesForWhatIsKept(t *testing.T) {
 			{"name":"cleanupUsers","schedule":"0 4 * * *","collection":"users","age":{"field":"at","days":9},` + text + `},
 			{"name":"cleanupKept","schedule":"0 4 * * *","collection":"kept","age":{"field":"at","days":9},"unless":[{"account":"{of}"}]}]}`)})
 		ok(t, err)
-		if got := len(entries[0].Roles[config.Auth]); got != want {
-			t.Errorf("%s: %d roles on accounts, want %d", text, got, want)
-		}
+		check.Same(t, text+": roles on accounts", want, len(entries[0].Roles[config.Auth]))
 	}
 }
 
@@ -448,17 +438,11 @@ func TestLock(t *testing.T) {
 		"roles":          map[string]any{"firestore": []any{"roles/datastore.user"}, "storage": []any{"firesweepObjectCleaner"}},
 		"fieldOverrides": []any{bare("cleanupUndo", "*")},
 	}
-	if diff := cmp.Diff(drafts, lock.Functions["cleanupDrafts"]); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	if diff := cmp.Diff(avatars, lock.Functions["cleanupAvatars"]); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	check.Same(t, "cleanupDrafts", drafts, lock.Functions["cleanupDrafts"])
+	check.Same(t, "cleanupAvatars", avatars, lock.Functions["cleanupAvatars"])
 	names := []string{"cleanupAvatars", "cleanupDrafts", "cleanupReports", "removeUnacceptedMemberInvites"}
 	check.Same(t, "entries", names, slices.Sorted(maps.Keys(lock.Functions)))
-	if lock.Version != version.Lock {
-		t.Errorf("version %s, want %s", lock.Version, version.Lock)
-	}
+	check.Same(t, "version", version.Lock, lock.Version)
 
 	// A change of either list shows, but for line ends.
 	for text, same := range map[string]bool{rules: true, strings.ReplaceAll(rules, "\n", "\r\n"): true, rules + "\n": false} {

@@ -156,9 +156,7 @@ func TestPages(t *testing.T) {
 	if u := m.Usage(); u.StorageClassA != int64(1+len(oddNames)) || u.StorageClassB != 0 {
 		t.Errorf("usage %+v, want one class A operation a listing", u)
 	}
-	if got := list(ctx, t, c.Reader(), "nothing/", ""); len(got) != 0 {
-		t.Errorf("listing of nothing: %v", got)
-	}
+	same(t, "listing of nothing", 0, len(list(ctx, t, c.Reader(), "nothing/", "")))
 }
 
 // TestListingAsItIsSent: an offset is exactly a name, and the request does not ask for access control lists.
@@ -180,9 +178,7 @@ func TestListingAsItIsSent(t *testing.T) {
 	for _, r := range sent {
 		q := r.URL.Query()
 		offsets = append(offsets, q.Get("startOffset"))
-		if got := q.Get("projection"); got != "noAcl" {
-			t.Errorf("projection %q", got)
-		}
+		same(t, "projection", "noAcl", q.Get("projection"))
 	}
 	same(t, "offsets", []string{"posts/a", longest, ""}, offsets)
 }
@@ -317,9 +313,7 @@ func TestDelete(t *testing.T) {
 		}
 	}
 	same(t, "left", []string{"posts/relabelled", "posts/replaced"}, p.Objects(t))
-	if u := m.Usage(); u.StorageDeletes != int64(len(oddNames)) {
-		t.Errorf("usage %+v, want %d deletes", u, len(oddNames))
-	}
+	same(t, "deletes", int64(len(oddNames)), m.Usage().StorageDeletes)
 }
 
 // TestDeleteWhoseAnswerIsLost: the first request arrives, and is answered 503. Whichever Google answers to a deletion that is

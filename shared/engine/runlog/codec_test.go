@@ -306,9 +306,7 @@ func TestDoneOnly(t *testing.T) {
 		t.Errorf("without: %v, %v", writes, err)
 	}
 	entry.Answered(true)
-	if over := log.TakeOver(); len(over) != 0 {
-		t.Errorf("with a Todo %v is over", over)
-	}
+	check.Same(t, "over with a Todo", 0, len(log.TakeOver()))
 	entry.Answered(false)
 	if over := log.TakeOver(); len(over) != 1 || over[0] != entry.done(0) {
 		t.Errorf("without one %v is over", over)

@@ -382,9 +382,7 @@ func TestLeaseLost(t *testing.T) {
 			}
 			w.lease(t, "", 0)
 			w.undo(t, report.RunID, apply)
-			if things := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t)); things != 10 {
-				t.Errorf("%d things are back, want all 10", things)
-			}
+			enginetest.Want(t, "things that are back", 10, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts"))+len(w.Objects(t)))
 		})
 	}
 }
