@@ -99,9 +99,7 @@ func TestDemoEndsAsTheSampleMust(t *testing.T) {
 	for _, want := range []string{"Everything is as it should be", "two days ahead", "with an empty database",
 		"And the run of checkGhostCircles taken back", "that it had deleted or changed are as they were before the run",
 		"the undo holds the job until firesweep resume"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the demo does not say %q; it printed:\n%s", want, out.String())
-		}
+		check.Holds(t, out.String(), want)
 	}
 	for line := range strings.Lines(out.String()) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > columns {

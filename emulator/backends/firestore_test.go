@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/emulator/process"
 )
 
@@ -309,9 +310,7 @@ func TestDownload(t *testing.T) {
 			}
 			var told bytes.Buffer
 			path, err := d.fetch(context.Background(), folder, &told)
-			if !strings.Contains(told.String(), "downloading the Firestore emulator, once: "+server.URL) {
-				t.Errorf("nobody is told of the download: %q", told.String())
-			}
+			check.Holds(t, told.String(), "downloading the Firestore emulator, once: "+server.URL)
 			switch test.want {
 			case "":
 				ok(t, err)

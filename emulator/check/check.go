@@ -3,6 +3,7 @@ package check
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,4 +31,14 @@ func File(t testing.TB, name string) string {
 	text, err := os.ReadFile(name)
 	OK(t, err)
 	return string(text)
+}
+
+// Holds fails a test unless a text holds all of some parts.
+func Holds(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
 }

@@ -41,9 +41,7 @@ func TestEveryTextInBothLanguages(t *testing.T) {
 			t.Errorf("%s: Japanese %q, English %q, default %q", name, ja, en, text("", "50 %s off"))
 		}
 		for _, tt := range []Text{text(Japanese, evil), text(English, evil)} {
-			if !strings.Contains(tt.Body, "keep it : https: //evil. example/keep") {
-				t.Errorf("%s: the text is %q", name, tt.Body)
-			}
+			check.Holds(t, tt.Body, "keep it : https: //evil. example/keep")
 			if strings.Contains(tt.Title, "evil.e") || strings.ContainsAny(tt.Title, "\n\u202e\u200b") {
 				t.Errorf("%s: the title is %q", name, tt.Title)
 			}
