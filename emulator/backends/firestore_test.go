@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -147,9 +146,7 @@ func TestWhoeverElseAnswersIsNotTaken(t *testing.T) {
 		p.Stop()
 		close(ended)
 	}()
-	if err := awaitFirestore(t.Context(), p, strings.TrimPrefix(other.URL, "http://")); !errors.Is(err, errEnded) {
-		t.Errorf("error %v, want %v", err, errEnded)
-	}
+	check.Is(t, "waited for", awaitFirestore(t.Context(), p, strings.TrimPrefix(other.URL, "http://")), errEnded)
 }
 
 func TestFirestoreStartIsCancelled(t *testing.T) {
@@ -157,9 +154,7 @@ func TestFirestoreStartIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := startOn(ctx, t, 0)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
+	check.Is(t, "started", err, context.Canceled)
 }
 
 func TestNoJava(t *testing.T) {

@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
@@ -85,8 +84,7 @@ func FuzzPass(f *testing.F) {
 			t.Fatalf("checkpoint %q: %+v", saved, got)
 		}
 		again, err := passOf(got.checkpoint(), someTerms, passNow)
-		if diff := cmp.Diff(got, again); err != nil || diff != "" {
-			t.Errorf("checkpoint %q: again %v (-want +got):\n%s", saved, err, diff)
-		}
+		check.OK(t, err)
+		check.Same(t, saved+" again", got, again)
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/api/identitytoolkit/v1"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -217,9 +218,7 @@ func TestPages(t *testing.T) {
 		t.Skip("the Firebase Emulator Suite takes any text for a token")
 	}
 	for _, err := range r.Pages(t.Context(), "of another time") {
-		if !errors.Is(err, ErrToken) {
-			t.Errorf("a token that is none: %v", err)
-		}
+		check.Is(t, "a token that is none", err, ErrToken)
 	}
 }
 

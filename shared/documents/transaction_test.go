@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/retry"
@@ -88,9 +88,7 @@ func TestWait(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := c.Writer(&counted{}).Wait(ctx, 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("canceled: %v", err)
-	}
+	check.Is(t, "canceled", c.Writer(&counted{}).Wait(ctx, 1), context.Canceled)
 }
 
 // streamed returns the first documents that a query matches in a transaction, at most limit.
@@ -197,9 +195,7 @@ func TestCommit(t *testing.T) {
 		return w.Commit(ctx, writes)
 	}
 	ok(t, commit("a", "b"))
-	if err := commit("c", "a"); !errors.Is(err, documents.ErrChanged) {
-		t.Errorf("one is there: %v", err)
-	}
+	check.Is(t, "one is there", commit("c", "a"), documents.ErrChanged)
 	if err := commit("d"); !retry.Transient(err) {
 		t.Errorf("the answer is lost: %v", err)
 	}
@@ -381,9 +377,8 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 				seen = append(seen, d.Data["is"])
 				return data{"is": "again"}, nil, nil
 			})
-			if diff := cmp.Diff(tt.want, seen); err != nil || diff != "" {
-				t.Errorf("%v; seen (-want +got):\n%s", err, diff)
-			}
+			ok(t, err)
+			same(t, "seen", tt.want, seen)
 			same(t, "in the end", any("again"), p.Documents(t, "known")[name]["is"])
 		})
 	}
@@ -462,9 +457,7 @@ func TestExchange(t *testing.T) {
 	_, err := w.Exchange(t.Context(), "things/t", documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, err error) {
 		return data{"n": 1}, data{"others": data{}}, nil
 	})
-	if err == nil || !strings.Contains(err.Error(), "not a document's path") {
-		t.Errorf("a collection's path: %v", err)
-	}
+	check.Fails(t, err, "not a document's path")
 	no := errors.New("no")
 	if _, err := w.Exchange(t.Context(), "things/t", documents.Document{},
 		func(documents.Document, bool) (fields, also map[string]any, _ error) { return nil, nil, no }); !errors.Is(err, no) {

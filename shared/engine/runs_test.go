@@ -217,7 +217,8 @@ func (s *stoppable) tell(t *testing.T) {
 // wantNoMark fails the test if a job's record tells a run to stop.
 func wantNoMark(t *testing.T, record map[string]any) {
 	t.Helper()
-	enginetest.Want(t, "mark", nil, record["stop"])
+	_, marked := record["stop"]
+	enginetest.Want(t, "marked", false, marked)
 }
 
 // TestStoppedAmongCommits: what is committed when a run stops stands, and comes back; what it left, and its owner deleted later, does not.

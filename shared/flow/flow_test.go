@@ -93,9 +93,7 @@ func TestInOrderFails(t *testing.T) {
 			ended++
 			return nil
 		})
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v, want %s", name, err, tt.want)
-		}
+		check.Fails(t, err, tt.want)
 		check.Same(t, name+": ended after", tt.ended, ended)
 	}
 }

@@ -26,9 +26,8 @@ func TestParsePlaces(t *testing.T) {
 	want := []places.Place{
 		{Collection: "posts", Field: "userId"}, {Collection: "import-notes", Field: "author.id"}, {Collection: "notes", Group: true, Field: "author_id"},
 	}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
+	check.OK(t, err)
+	check.Same(t, "places", want, got)
 	for _, wrong := range []string{"", "posts", "posts.", ".userId", "posts.userId,", "posts/p/comments.userId", "posts.user..id", "posts.user.", "posts.userId;x.y",
 		"__all__.userId", "posts.__name__", "posts.a.__name__", strings.Repeat("a", 1501) + ".b", "a." + strings.Repeat("b", 1501), "a" + strings.Repeat(".bb", 501),
 		strings.Repeat("a.b,", 50) + "a.b", "group:", "group:notes", "group.posts:x", "groups:notes.x", "Group:notes.x", "group: notes.x", "a.b,a.b", "group:a/b.c"} {

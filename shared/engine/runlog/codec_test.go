@@ -53,9 +53,8 @@ func TestPack(t *testing.T) {
 	entries, err := Pack(want)
 	ok(t, err)
 	got, err := Unpack(entries)
-	if diff := cmp.Diff(want, got, protocmp.Transform(), cmpopts.EquateEmpty()); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
+	ok(t, err)
+	check.Same(t, "records", want, got, protocmp.Transform(), cmpopts.EquateEmpty())
 	if w := got[2].Write; !w.Found || len(w.Before) > 0 || !slices.Equal(w.Removed, []string{"gone"}) {
 		t.Errorf("an empty document that loses a field is %+v", w)
 	}

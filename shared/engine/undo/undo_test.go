@@ -153,9 +153,7 @@ func TestNetOfADocumentSavedTwice(t *testing.T) {
 	first, last := Fields{"f": text("first")}, Fields{"f": text("last")}
 	all := Net([]Write{{Op: documents.Delete, Path: "p", Found: true, Before: first}, {Op: documents.Delete, Path: "p", Found: true, Before: last}})
 	want := []Change{{Path: "p", Found: true, Before: last, Whole: true}}
-	if diff := cmp.Diff(want, all, protocmp.Transform()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Same(t, "all", want, all, protocmp.Transform())
 }
 
 // TestDecide has the cases that people meet.

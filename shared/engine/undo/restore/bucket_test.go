@@ -92,9 +92,7 @@ func TestObjectsThatCannotComeBack(t *testing.T) {
 		})})
 		if tt.fails {
 			err := w.tried(t, report.RunID, apply)
-			if err == nil || !strings.Contains(err.Error(), message) {
-				t.Errorf("%s: %v", message, err)
-			}
+			check.Fails(t, err, message)
 			continue
 		}
 		steps, why := w.undo(t, report.RunID, apply)

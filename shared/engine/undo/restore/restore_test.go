@@ -322,9 +322,7 @@ func TestOnlyAFolder(t *testing.T) {
 	enginetest.Want(t, "objects", []string{"users/u1/b/c.png", "users/u1/b/d.png"}, w.Objects(t))
 	w.keeps(t, folder+"u1/b/c.png", folder+"u1/b/d.png")
 	err := w.tried(t, report.RunID, restore.Options{Apply: true, Only: []string{folder + "u1/none/"}})
-	if !errors.Is(err, restore.ErrNotInLog) {
-		t.Errorf("a folder that held nothing: %v", err)
-	}
+	check.Is(t, "a folder that held nothing", err, restore.ErrNotInLog)
 	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{folder + "u2/"}})
 	all := []string{"users/u1/b/c.png", "users/u1/b/d.png", "users/u2/a.png"}
 	enginetest.Want(t, "objects", all, w.Objects(t))
@@ -372,9 +370,7 @@ func TestLeaseLost(t *testing.T) {
 				}
 				return nil
 			})
-			if !errors.Is(err, restore.ErrLeaseLost) {
-				t.Fatal(err)
-			}
+			check.Is(t, "undo", err, restore.ErrLeaseLost)
 			if told == 0 || len(w.Objects(t)) == 4 {
 				t.Errorf("%d told, %d objects: want a part of it", told, len(w.Objects(t)))
 			}
@@ -487,9 +483,7 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 	} {
 		for _, apply := range []bool{false, true} {
 			err := tt.p.Undo(t.Context(), tt.runID, restore.Options{Apply: apply}, func(o restore.Outcome) error { return fmt.Errorf("%+v", o) })
-			if !errors.Is(err, tt.want) {
-				t.Errorf("%s: %v, want %v", name, err, tt.want)
-			}
+			check.Is(t, name, err, tt.want)
 		}
 	}
 	enginetest.Want(t, "users that are back", 0, len(w.Documents(t, "users")))
@@ -833,9 +827,7 @@ func TestForgedAccounts(t *testing.T) {
 		})
 		slices.Sort(refused)
 		slices.Sort(back)
-		if !errors.Is(err, restore.ErrRefused) {
-			t.Errorf("%+v: %v", o, err)
-		}
+		check.Is(t, fmt.Sprintf("%+v", o), err, restore.ErrRefused)
 		if len(o.Only) > 0 {
 			enginetest.Want(t, "refused of one", []string{"account x1"}, refused)
 			enginetest.Want(t, "back of one", 0, len(back))
@@ -893,9 +885,7 @@ func TestForgedRuns(t *testing.T) {
 	tries := func(want error, o restore.Options) {
 		t.Helper()
 		o.Apply = true
-		if err := w.tried(t, id, o); !errors.Is(err, want) {
-			t.Errorf("%v, want %v", err, want)
-		}
+		check.Is(t, "undo", w.tried(t, id, o), want)
 	}
 	tries(restore.ErrNoReport, restore.Options{})
 	w.Set(t, "cleanupRuns/"+id, map[string]any{"job": "anotherJob"})
