@@ -182,6 +182,17 @@ func TestOneAccountThatCannotBeDeleted(t *testing.T) {
 	f.wantWarnings(t, "u12", 0, 0, "")
 }
 
+// TestForgedEntry: what somebody else writes into cleanupTodo deletes no account, also none to which no note leads. The job's own
+// notes take the place of Todos.
+func TestForgedEntry(t *testing.T) {
+	f := newFunction(t)
+	f.user(t, "u", "none", nil)
+	f.SignUp(t, "u")
+	f.SetTodo(t, "e", enginetest.AccountOf("note", "authDeletionRetries/u"))
+	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
+	f.wantLeft(t, left{Users: []string{"u"}, Accounts: []string{"u"}})
+}
+
 func TestNotedUserIsThereAgain(t *testing.T) {
 	f := newFunction(t)
 	f.Env["MAX_USERS"] = "1"

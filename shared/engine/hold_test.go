@@ -225,25 +225,48 @@ func TestWhatLeadsToSomethingListedIsKept(t *testing.T) {
 // TestWhatChangesSomethingListedIsKept: an item stays if its change writes to a listed document, but not if it writes to one above.
 func TestWhatChangesSomethingListedIsKept(t *testing.T) {
 	t.Parallel()
-	leaf := cleanup.Rule[cleanup.Subject]{
-		Name: "leaf", Load: cleanup.Itself, Judge: whileThere,
-		Reach: cleanup.Reach{Items: "leaves", Deletes: []string{"leaves"}, Writes: []string{"trees"}},
-		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-			c := cleanup.Delete(s.Document)
-			tree := documents.Ref{Collection: "trees", ID: "t"}
-			c.Writes = append(c.Writes, documents.Write{Op: documents.Update, Ref: tree, Data: map[string]any{"fell": s.ID()}})
-			return c
-		},
-	}
-	for listed, left := range map[string]int{"trees/t": 1, "trees/t/nests/n": 0} {
-		f := ruleFunction(t, ruleJob("leaves", leaf))
-		f.Set(t, "leaves/l", map[string]any{"n": 1})
-		f.Set(t, "trees/t", map[string]any{"n": 1})
+	for listed, left := range map[string]int{"trees/t": 2, "trees/t/nests/n": 0, "fallen/": 0, "notes/": 0} {
+		f := leavesFunction(t)
 		f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(listed))
 		got := f.Run(t, "")
 		enginetest.Want(t, listed+": kept", left, got.Kept[jobstate.KeptWithListed])
 		enginetest.Want(t, listed+": left", left, len(f.IDs(t, "leaves")))
 	}
+}
+
+// TestTwoThatWriteTheSameDocument are not in the same commit: the second is judged by what the first has written.
+func TestTwoThatWriteTheSameDocument(t *testing.T) {
+	t.Parallel()
+	f := leavesFunction(t)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete leaves", 2))
+	enginetest.Want(t, "fell", any(int64(2)), f.Documents(t, "trees")["t"]["fell"])
+}
+
+// leavesFunction has two leaves. When one is deleted, its tree counts that, and there are a record and a note of it.
+func leavesFunction(t *testing.T) *enginetest.Function {
+	t.Helper()
+	type leaf struct {
+		cleanup.Subject
+		tree cleanup.Subject
+	}
+	tree := documents.Ref{Collection: "trees", ID: "t"}
+	f := ruleFunction(t, ruleJob("leaves", cleanup.Rule[leaf]{
+		Name: "leaf", Judge: func(l leaf, run cleanup.Run) cleanup.Decision { return whileThere(l.Subject, run) },
+		Reach: cleanup.Reach{Items: "leaves", Deletes: []string{"leaves"}, Writes: []string{"trees", "fallen", "notes"}},
+		Load: cleanup.EachWith(func(documents.Document) (documents.Ref, bool) { return tree, true },
+			func(of, tree cleanup.Subject) leaf { return leaf{of, tree} }),
+		Change: func(l leaf, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+			c, data := cleanup.Delete(l.Document), map[string]any{"fell": l.tree.Data["fell"].(int64) + 1}
+			c.Writes = append(c.Writes, documents.Write{Op: documents.Update, Ref: tree, Data: data},
+				documents.Write{Op: documents.Create, Ref: documents.Ref{Collection: "fallen", ID: l.ID()}, Data: data},
+				documents.Write{Op: documents.Set, Ref: documents.Ref{Collection: "notes", ID: l.ID()}, Data: data, Sent: true})
+			return c
+		},
+	}))
+	for path, fell := range map[string]int{"leaves/l": 0, "leaves/m": 0, "trees/t": 0} {
+		f.Set(t, path, map[string]any{"fell": fell})
+	}
+	return f
 }
 
 // TestWhatLaterCommitsMeet: a listed box, or a thing or file of it, keeps the crate. What earlier commits did is said.
