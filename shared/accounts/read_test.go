@@ -204,9 +204,8 @@ func TestPages(t *testing.T) {
 		seen += len(page.Accounts)
 		tokens = append(tokens, page.Next)
 	}
-	if seen != 2500 || meter.Usage().AuthCalls != 3 {
-		t.Errorf("%d accounts in %d calls", seen, meter.Usage().AuthCalls)
-	}
+	same(t, "accounts", 2500, seen)
+	same(t, "calls", int64(3), meter.Usage().AuthCalls)
 	same(t, "accounts behind the second page", 500, len(listed(t, r.Reader, tokens[1])))
 	for _, err := range r.Pages(t.Context(), "") {
 		if err != nil {
@@ -408,9 +407,8 @@ func TestImportOfTwins(t *testing.T) {
 			}
 			wantImported(t, i, append(all, twins[1]), "b")
 			there := listed(t, i.Reader, "")
-			if len(there) != 10 || there[twins[0].UID].Created != 1000 {
-				t.Errorf("%+v", there)
-			}
+			same(t, "accounts", 10, len(there))
+			same(t, "the first was created at", int64(1000), there[twins[0].UID].Created)
 		})
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"cloud.google.com/go/firestore"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/emulator/check"
 )
@@ -219,8 +218,7 @@ func FuzzCursor(f *testing.F) {
 			t.Fatalf("cursor %q: written again: %v", saved, err)
 		}
 		same, err := again.values(want, false)
-		if diff := cmp.Diff(values, same); err != nil || diff != "" {
-			t.Errorf("cursor %q: again %v (-want +got):\n%s", saved, err, diff)
-		}
+		check.OK(t, err)
+		check.Same(t, saved+", again", values, same)
 	})
 }

@@ -142,9 +142,7 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 		t.Errorf("the summary's report: %v", r)
 	}
 	labels := summaries[0]["logging.googleapis.com/labels"].(map[string]any)
-	if labels["job"] != "testJob" || labels["runId"] != got.RunID {
-		t.Errorf("labels %v", labels)
-	}
+	enginetest.Want(t, "labels", []any{"testJob", got.RunID}, []any{labels["job"], labels["runId"]})
 	actions := 0
 	for _, line := range f.LogLines(t) {
 		writes, _ := line["writes"].([]any)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/functions/placeholderusers/places"
@@ -70,9 +69,8 @@ func FuzzParsePlaces(f *testing.F) {
 			}
 		}
 		again, err := places.Parse(strings.Join(pairs, ","))
-		if diff := cmp.Diff(all, again); err != nil || diff != "" {
-			t.Errorf("%q: again %v (-want +got):\n%s", text, err, diff)
-		}
+		check.OK(t, err)
+		check.Same(t, text+", again", all, again)
 	})
 }
 

@@ -170,9 +170,8 @@ func TestRecordThatNobodyCanRead(t *testing.T) {
 	check.Fails(t, err, "the field held of cleanupJobs/zebra is not one that this program wrote: delete that field")
 	w.Delete(t, "cleanupJobs/zebra")
 	held, _ := said(t, w.restorer)
-	if held != nil || len(w.Documents(t, "users")) != 0 {
-		t.Errorf("held: %v, users: %v", held, w.IDs(t, "users"))
-	}
+	enginetest.Want(t, "held", []string(nil), held)
+	enginetest.Want(t, "users", 0, len(w.Documents(t, "users")))
 }
 
 // TestKilledUndo ends an undo before and after each commit. Before what the run has left to do is forgotten, all jobs are held;

@@ -861,9 +861,7 @@ func TestDamagedLog(t *testing.T) {
 				t.Errorf("%s: %s %s", name, o.Step, o.Target)
 				return nil
 			})
-			if err == nil || !strings.Contains(err.Error(), log+"/"+name) || !strings.Contains(err.Error(), "delete what of it") {
-				t.Errorf("%s: %v", name, err)
-			}
+			check.Fails(t, err, log+"/"+name, "delete what of it")
 		}
 		if held, _ := said(t, w.restorer); held != nil {
 			t.Errorf("held: %v", held)
