@@ -73,6 +73,28 @@ func TestFilesBehindTheFirst200(t *testing.T) {
 	enginetest.Want(t, "kept", 1, rep.Kept["one document names more than 200 objects"])
 }
 
+// TestSharedAmongDue: a plan shows the file and the document that only due documents share, of each of them, and the run deletes both.
+func TestSharedAmongDue(t *testing.T) {
+	f := start(t, drafts(fields{"maxDuePercent": 100, "with": array{
+		fields{"objects": "covers/**", "field": "cover"},
+		fields{"document": "series/{series}", "with": array{fields{"subcollection": "parts"}}},
+	}}))
+	f.Put(t, "covers/a.png", nil, nil)
+	f.Set(t, "series/s/parts/p", fields{"n": 1})
+	f.Set(t, "series/s", fields{"n": 1})
+	for i := range 30 { // more than a commit has
+		f.Set(t, fmt.Sprintf("drafts/d%02d", i), fields{"updatedAt": old, "cover": "covers/a.png", "series": "s"})
+	}
+	plan := f.Run(t, `{"dryRun":true}`).Plan
+	enginetest.Want(t, "planned", 30, len(plan))
+	for _, planned := range plan {
+		enginetest.Want(t, planned.Target, map[string]int{"delete file": 1, "delete document of series": 1, "delete document of parts": 1}, planned.With)
+	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete draft", 30))
+	enginetest.Want(t, "files", 0, len(f.Objects(t)))
+	enginetest.Want(t, "documents", 0, len(f.Documents(t, "series"))+len(f.Documents(t, "series/s/parts")))
+}
+
 // sharedFile runs a rule about a document that refers to a file, and another that stays and refers to what others is.
 func sharedFile(t *testing.T, field, own, others, in string) {
 	t.Helper()

@@ -186,7 +186,9 @@ func TestWhatIsRefused(t *testing.T) {
 
 		`{` + good + `,"gone":[{"document":"users/userId"}]}`:                                       `gone[0].document: "users/userId" would be the same for each of the documents`,
 		`{` + good + `,"unless":[{"document":"users/$userId"}]}`:                                    `unless[0].document: "users/$userId" would be the same for each`,
-		`{` + good + `,"gone":[{"account":"users/{id}"}]}`:                                          `gone[0].account: "users/{id}" is no uid: write {id}, or a field`,
+		`{` + good + `,"gone":[{"account":"users/{id}"}]}`:                                          `gone[0].account: "users/{id}" is no uid: write {id}, or a field in braces`,
+		`{` + good + `,"gone":[{"account":"owner"}]}`:                                               `gone[0].account: "owner" is no uid: write {id}, or a field in braces`,
+		`{` + good + `,"unless":[{"account":"a/b"}]}`:                                               `unless[0].account: "a/b" is no uid: write {id}, or a field in braces`,
 		`{` + good + `,"with":[{"collection":"drafts/{id}/parts","field":"a"}]}`:                    `for what lies below the item write "subcollection": "parts"`,
 		`{` + good + `,"with":[{"subcollection":"drafts/{id}/parts"}]}`:                             `which has no slash: is it "parts"?`,
 		`{` + good + `,"with":[{"collectionGroup":"parts","field":"a"}]}`:                           "with[0]: give exactly one of document, account, subcollection, collection and objects",

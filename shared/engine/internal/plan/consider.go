@@ -109,7 +109,8 @@ func (p *Planner) itemsOf(ctx context.Context, rule cleanup.AnyRule, due []clean
 		items[i].Action, items[i].Reason, items[i].Version = d.Kind, d.Reason, decide.VersionAt(d.UpdateTime)
 	}
 	if p.Report.DryRun && !rule.DeletesAlone() {
-		return items, p.preview(ctx, items, p.decider.Preview)
+		due := func(ref documents.Ref) bool { return p.proposed[proposed{rule.Named(), ref}] }
+		return items, p.preview(ctx, items, func(ctx context.Context, i *decide.Item) error { return p.decider.Preview(ctx, i, due) })
 	}
 	return items, nil
 }
