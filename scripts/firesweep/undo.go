@@ -165,6 +165,8 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 		err = usageError{err}
 	case errors.Is(err, restore.ErrNoLog) && unread == nil && rep.report == nil:
 		err = fmt.Errorf("no run with the id %s is known: %s lists those of 90 days", runID, a.cmd("runs"))
+	case errors.Is(err, restore.ErrNoLog) && unread == nil && !didSomething(rep.report):
+		err = fmt.Errorf("%s changed nothing, so there is nothing to bring back", runID)
 	}
 	slices.SortStableFunc(t.Outcomes, func(x, y restore.Outcome) int {
 		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Target, y.Target))

@@ -137,8 +137,8 @@ func (l *looking) copies(ctx context.Context) {
 			return of != name && slices.Contains(names, of)
 		})
 		if at >= 0 {
-			l.say(`%s: resized copies, such as %s, would stay: to delete them, too, write a rule about files, {"objects": %q, "gone": [%s]}`,
-				w.Key, names[at], w.Objects, byField(l.at, w.Field))
+			l.say(`%s: resized copies, such as %s, would stay: to delete them, too, write a rule about files, {"objects": %q, `+
+				`"gone": [%s]}`, w.Key, names[at], w.Objects, byField(l.at, w.Field))
 		}
 	}
 }
