@@ -102,9 +102,6 @@ func (p *Planner) itemsOf(ctx context.Context, rule cleanup.AnyRule, due []clean
 		}
 	}
 	for i, d := range due {
-		if !decide.Has(rule.Reaches(), d.Ref()) {
-			return nil, fmt.Errorf("rule %s would judge %s, %w", rule.Named(), d.Path, decide.ErrReach)
-		}
 		items[i] = decide.NewItem(nil, cleanup.Item{Rule: rule, Ref: d.Ref()})
 		items[i].Action, items[i].Reason, items[i].Version = d.Kind, d.Reason, decide.VersionAt(d.UpdateTime)
 	}
