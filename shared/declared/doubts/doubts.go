@@ -53,7 +53,8 @@ type place struct {
 // plan, and said its warnings, which are left out; beside are the application's rules. With files, those with the ids of what is
 // deleted are looked for. What could not be looked at is said, too.
 func Of(
-	ctx context.Context, r documents.Reader, files declared.Listing, of rule.Rule, beside []rule.Rule, planned []string, said ...string,
+	ctx context.Context, r documents.Reader, files declared.Listing, of rule.Rule, beside []rule.Rule, planned []string,
+	said ...string,
 ) []string {
 	l := &looking{Rule: of, Reader: r, along: map[string][]documents.Document{}, due: planned, beside: beside, list: files,
 		place: place{at: of.Place()}, meter: usage.FromContext(ctx)}

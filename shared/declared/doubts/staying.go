@@ -45,8 +45,8 @@ func (l *looking) twins(ctx context.Context, in place, own target) {
 	}
 }
 
-// have reports whether all documents are there, or deleted, that have those of some ids which are like the rule's: so what has the
-// ids may belong to them.
+// have reports whether all documents are there, or deleted, that have those of some ids which are like the rule's: so what has
+// the ids may belong to them.
 func (l *looking) have(ctx context.Context, ids []string, own target) bool {
 	var mine []documents.Ref
 	for _, id := range ids {
