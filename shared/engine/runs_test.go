@@ -224,9 +224,8 @@ func (s *stoppable) tell(t *testing.T) {
 // wantNoMark fails the test if a job's record tells a run to stop.
 func wantNoMark(t *testing.T, record map[string]any) {
 	t.Helper()
-	if mark, marked := record["stop"]; marked {
-		t.Errorf("the mark is %v, want none", mark)
-	}
+	_, marked := record["stop"]
+	enginetest.Want(t, "marked", false, marked)
 }
 
 // TestStoppedAmongCommits: what is committed when a run stops stands, and comes back; what it left, and its owner deleted later, does not.
@@ -275,9 +274,8 @@ func TestStoppedBeforeAnything(t *testing.T) {
 		t.Errorf("last report %v", last)
 	}
 	begins(t, s.Summaries(t)[0]["message"].(string), "testJob partial: stopped, as it was told to, after 5s, ")
-	if len(got.Failures) != 1 || len(left(t, s.Function)) != 6 {
-		t.Errorf("failures %v, left %v", got.Failures, left(t, s.Function))
-	}
+	enginetest.Want(t, "failures", 1, len(got.Failures))
+	enginetest.Want(t, "left", 6, len(left(t, s.Function)))
 
 	// A retry of the same schedule time does not begin again; the next time does, and so does a run by hand.
 	tell = false
