@@ -103,10 +103,10 @@ func detail(userID any, pairs ...any) map[string]any {
 }
 
 // placeholder adds a placeholder user with its detail and, if asked for, an account.
-func (w world) placeholder(t *testing.T, id string, account bool, pairs ...any) {
+func (w world) placeholder(t *testing.T, id string, account bool) {
 	t.Helper()
 	w.Set(t, "users/"+id, map[string]any{"user_type": "placeholder", "name": "Placeholder " + id})
-	w.Set(t, details+"/d-"+id, detail(id, pairs...))
+	w.Set(t, details+"/d-"+id, detail(id))
 	if account {
 		w.SignUp(t, id)
 	}

@@ -55,7 +55,9 @@ const (
 )
 
 // referring returns who refers to a thing, of the documents that there are.
-func (w With) referring(ctx context.Context, src cleanup.Source, t thing, goes func(documents.Ref) bool) (r referrers, err error) {
+func (w With) referring(
+	ctx context.Context, src cleanup.Source, t thing, goes func(documents.Ref) bool,
+) (r referrers, err error) {
 	refs, all, err := t.found(ctx, src)
 	if err != nil || !all {
 		return referrers{stay: true}, err
@@ -430,7 +432,9 @@ func (w With) gatherFiles(ctx context.Context, src cleanup.Source, due []*item) 
 const textsAtOnce = 16
 
 // gatherNamed is gatherFiles for one field of one item.
-func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relation, i *item, goes func(documents.Ref) bool) error {
+func (w With) gatherNamed(
+	ctx context.Context, src cleanup.Source, a rule.Relation, i *item, goes func(documents.Ref) bool,
+) error {
 	cfg := src.Run().Config
 	texts := objects.Texts{Bucket: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage, Folder: folderOf(a, *i)}
 	var all []string
