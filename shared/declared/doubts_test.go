@@ -35,7 +35,7 @@ func TestDoubts(t *testing.T) {
 		"texts that are no times": {fields{"age": fields{"field": "author", "as": "text", "days": 30}, "with": all}, 27, nil,
 			[]string{"age: author is no time that can be read in 30 of 30, and the rule keeps these"}},
 		"what a document says": {fields{"age": "any", "unless": array{fields{"document": "users/{author}", "where": array{fields{"field": "plan", "==": "PRO"}}}}, "with": all}, 30, nil,
-			[]string{"unless[0].where[0]: plan is missing, or of another type, in all of 30: is that its name?"}},
+			[]string{"unless[0].where[0]: plan is missing in all of 30: is that its name?"}},
 		"a form of within": {fields{"age": "any", "unless": array{fields{"collection": "drafts", "field": "team", "within": fields{"field": "seen", "days": 30}}}, "with": all}, 30, nil,
 			[]string{`unless[0].within: seen is a number of seconds since 1970 in 20 of 20: write "as": "seconds"`,
 				"unless[0]: none of the 10 values of drafts.team looked at refers to a document of drafts: is it the right field?"}},
@@ -43,6 +43,12 @@ func TestDoubts(t *testing.T) {
 			"warn": fields{"days": 7, "field": "author"}}, 27, nil, []string{"warn.field: 30 of 30 have author already: unless this rule wrote it, give the mark a field of its own"}},
 		"fields of what goes along": {fields{"age": "any", "with": array{fields{"subcollection": "comments", "with": array{fields{"document": "users/{of}"}}}}}, 5, nil, []string{
 			"with[0].with[0]: no document of drafts/{id}/comments has of, so nothing is deleted along by it: is that its name?"}},
+		"a date and a text for what fields hold": {fields{"age": fields{"field": "never", "days": 0, "optional": true}, "with": all, "warn": fields{"days": 7, "field": "w",
+			"create": "mail", "data": fields{"to": array{"author"}, "message": fields{"state": "{id}"}}}}, 30, nil, []string{
+			"never is null, or missing, in all documents of drafts: did nobody set it yet?",
+			`warn.data: to[] would be the text "author": for what the field holds, write {author}`}},
+		"a text for a value": {fields{"age": "any", "where": array{fields{"field": "open", "==": "true"}}, "with": all}, 30, nil, []string{
+			`where[0]: there is no document of drafts whose open is "true"; the documents looked at have true`}},
 		"names": {fields{"age": fields{"field": "att", "days": 30}, "where": array{fields{"field": "stat", "==": "open"}}, "with": all}, 30, nil,
 			[]string{"no document of drafts has stat: is it state?", "no document of drafts has att: is it at?"}},
 		"a condition that keeps nothing": {fields{"age": "any", "unless": array{fields{"field": "stat", "==": "open"}, fields{"field": "state", "==": "open"}}, "with": all}, 30, nil,
@@ -67,7 +73,7 @@ func TestDoubts(t *testing.T) {
 			"gone[0]: no document of users has of, so a run does nothing: is that its name?",
 			"unless[0]: no document of drafts/{id}/comments has at, so a run does nothing: is that its name?",
 			"unless[1]: the collection none has no document, so a run does nothing: is that its name? If it is, put any document into it",
-			"gone[0].where[0]: x is missing, or of another type, in all of 5: is that its name?"}},
+			"gone[0].where[0]: x is of another type in all of 5, which have true: write one of these"}},
 		"everything below":           {fields{"age": "any", "with": all}, 30, nil, nil},
 		"below what is only changed": {fields{"age": "any", "where": array{fields{"field": "state", "==": "open"}}, "set": fields{"state": "closed"}}, 30, nil, nil},
 		"misspelt in with": {fields{"age": "any", "with": array{fields{"collection": "coments", "field": "of"}, fields{"collection": "users", "field": "off"},
@@ -87,7 +93,7 @@ func TestDoubts(t *testing.T) {
 					at = "2026-01-31"
 				}
 				return fmt.Sprintf("drafts/d%02d", i), fields{"at": at, "seen": old.Unix(), "made": old, "author": fmt.Sprintf("u%02d", i),
-					"state": []string{"open", "closed"}[i%2], "team": fmt.Sprintf("t%d", i/2), "cover": "covers/a.jpg"}
+					"state": []string{"open", "closed"}[i%2], "team": fmt.Sprintf("t%d", i/2), "never": nil, "open": true, "cover": "covers/a.jpg"}
 			})
 			f.SetMany(t, tt.users, func(i int) (string, fields) { return fmt.Sprintf("users/u%02d", i), fields{"x": true} })
 			f.Set(t, "drafts/d00/comments/c", fields{"x": true})
@@ -130,7 +136,7 @@ func TestDoubtsOfReferences(t *testing.T) {
 	f.Set(t, "others/o", fields{"lead": "doctors/anna-2020", "ref": f.Firestore(t).Doc("doctors/anna-2020")})
 	refer := "documents of %[1]s refer to documents of patients by %[2]s, and would refer to nothing: to keep such patients, " +
 		`add {"collection": %[1]q, "field": %[2]q} to "unless"; to delete the %[1]s with them, add it to "with"`
-	enginetest.Want(t, "doubts", []string{"gone[0]: email holds an address of e-mail or a name in 1 of 1, and an account is found by its uid: name the field that holds that",
+	enginetest.Want(t, "doubts", []string{"gone[0]: email holds what is no id, such as an address or several ids, in 1 of 1, and these find no account: name the field that holds its uid",
 		"documents of plans refer to documents of patients by people[].who, and would refer to nothing: no relation finds ids in maps of a list: have another list hold their ids",
 		fmt.Sprintf(refer, "teams", "lead"), fmt.Sprintf(refer, "visits", "of")},
 		doubts.Of(t.Context(), reader(t, f), nil, *entry(t, rule).Rule, nil, nil))

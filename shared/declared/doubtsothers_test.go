@@ -126,7 +126,7 @@ func TestDoubtsOfOthers(t *testing.T) {
 			`unless[0].where[0]: no document of deals has state "yes", which the rule keeps; the documents looked at have done and new`}},
 		"values that some have": {open(fields{"field": "state", "==": "new"}), offers, nil, nil, nil},
 		"what is no id": {every("bikes", fields{"gone": array{fields{"document": "sellers/{seller}"}}}), bikes, nil, nil, []string{
-			"gone[0]: seller holds what is no id, but has an @, a comma, a colon or a blank, in 2 of 15, and these count as gone: correct the documents first",
+			"gone[0]: seller holds what is no id, such as an address or several ids, in 2 of 15, and these count as gone: correct the documents first",
 			"gone[0]: seller holds a list in 1 of 15, which leads to nothing: write {seller[]}"}},
 		"ids that are addresses": {every("bikes", fields{"gone": array{fields{"document": "mails/{mail}"}}}), bikes, nil, nil, nil},
 		"a whole collection": {with(every("members", nil), fields{"maxDuePercent": 50}), people, nil, nil, []string{
@@ -205,7 +205,9 @@ func TestDoubtsOfFilesByIDs(t *testing.T) {
 				beside = append(beside, *entry(t, tt.beside).Rule)
 			}
 			got := doubts.Of(t.Context(), reader(t, f), list, *entry(t, tt.rule).Rule, beside, due)
-			got = slices.DeleteFunc(got, func(said string) bool { return !strings.Contains(said, "files") || strings.HasPrefix(said, "documents") })
+			got = slices.DeleteFunc(got, func(said string) bool {
+				return !strings.Contains(said, "files") || strings.HasPrefix(said, "documents")
+			})
 			enginetest.Want(t, "doubts", tt.want, slices.Sorted(slices.Values(got)))
 		})
 	}

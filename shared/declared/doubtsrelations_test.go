@@ -30,6 +30,19 @@ func TestDoubtsOfRelations(t *testing.T) {
 	text := func(format string) func(i int) fields {
 		return func(i int) fields { return fields{"owner": fmt.Sprintf(format, i), "author": fmt.Sprintf(format, i)} }
 	}
+	const keys = "is seats.* the right field? It stands for the keys of a map, and not for its values"
+	seats := func(all map[string]fields) {
+		twelve(all, "tours/t", func(i int) fields {
+			return fields{"seats": fields{"A1": fmt.Sprintf("u%02d", i)}, "rows": array{"row"}}
+		})
+	}
+	plans := func(all map[string]fields) {
+		twelve(all, "users/u", func(i int) fields { return fields{"plan": []string{"pro", "free"}[i%2]} })
+		for i := range 12 {
+			tour := fmt.Sprintf("tours/t%02d", i)
+			all[tour], all[tour+"/log/l"] = fields{"user": fmt.Sprintf("u%02d", i)}, fields{"kind": "bought"}
+		}
+	}
 	for name, tt := range map[string]struct {
 		rule fields
 		data func(all map[string]fields)
@@ -50,6 +63,34 @@ func TestDoubtsOfRelations(t *testing.T) {
 			twelve(all, "projects/p", func(i int) fields { return fields{"owner": fields{fmt.Sprintf("u%02d", i): true}} })
 		}, nil, []string{"unless[0]: no document of projects has one value in owner (if it holds a list, write owner[]), so a run does nothing: is that its name?",
 			"unless[0]: owner holds a map in 12 of 12, which refers to nothing: write owner.{id}"}},
+		"ids, addresses and paths of another form": {unless(owner), func(all map[string]fields) {
+			twelve(all, "projects/p", func(i int) fields {
+				return fields{"owner": fmt.Sprintf([]string{"u%02d", "users/u%02d", "u%02d@x.de", "projects/p/databases/(default)/documents/users/u%02d"}[i%4], i)}
+			})
+		}, nil, []string{"unless[0]: owner holds what is no id, such as an address or several ids, in 6 of 12, and these refer to nothing: correct the documents first"}},
+		"keys in place of values": {fields{"collection": "tours", "age": "any", "gone": array{fields{"document": "users/{seats.*}"}}}, seats, nil,
+			[]string{"gone[0]: none of the 12 documents users/{seats.*} looked at exists, so nearly all of these are due: " + keys}},
+		"keys in place of values that keep": {fields{"collection": "tours", "age": "any", "unless": array{fields{"document": "users/{seats.*}"}}}, seats, nil,
+			[]string{"unless[0]: none of the 12 documents users/{seats.*} looked at exists, and no item leads to one that does, so this keeps nothing: " + keys}},
+		"keys that few have": {fields{"collection": "tours", "age": "any", "unless": array{fields{"document": "users/{seats.*}"}}}, func(all map[string]fields) {
+			for i := range 3 {
+				twelve(all, fmt.Sprintf("tours/t%d", i), func(int) fields { return fields{"seats": fields{"A1": "x"}} })
+			}
+			all["tours/z"] = fields{"seats": fields{"u01": "x"}}
+		}, nil, nil},
+		"one list for all": {fields{"collection": "tours", "age": "any", "gone": array{fields{"document": "users/{rows[]}"}}}, seats, nil,
+			[]string{"gone[0]: none of the 12 documents users/{rows[]} looked at exists, so nearly all of these are due: is rows[] the right field?"}},
+		"ids that repeat": {fields{"collection": "tenants/{t}/events", "age": "any", "maxDuePercent": 100, "with": array{fields{"collection": "carts", "field": "event"}}}, func(all map[string]fields) {
+			twelve(all, "tenants/t/events/e", func(int) fields { return fields{} })
+			twelve(all, "carts/c", func(i int) fields { return fields{"event": fmt.Sprintf("e%02d", i)} })
+		}, nil, []string{"with[0]: none of the 12 values of carts.event looked at refers to a document of tenants/{t}/events: ids repeat there, so have this " +
+			"field hold references or paths"}},
+		"a value that nobody has, of a document that keeps": {fields{"collection": "tours", "age": "any", "unless": array{fields{"document": "users/{user}",
+			"where": array{fields{"field": "plan", "==": "Pro"}}}}}, plans, nil, []string{
+			`unless[0].where[0]: no document of users has plan "Pro", which the rule keeps; the documents looked at have free and pro`}},
+		"a value that nobody has, below": {fields{"collection": "tours", "age": "any", "gone": array{fields{"subcollection": "log",
+			"where": array{fields{"field": "kind", "==": "buy"}}}}}, plans, nil, []string{
+			`gone[0].where[0]: no document of tours/{id}/log has kind "buy", which the rule keeps; the documents looked at have bought`}},
 		"ids": {unless(owner), func(all map[string]fields) { twelve(all, "projects/p", text("u%02d")) }, nil, nil},
 		"one of many": {unless(owner), func(all map[string]fields) {
 			twelve(all, "projects/p", text("x%02d"))
@@ -91,7 +132,7 @@ func TestDoubtsOfRelations(t *testing.T) {
 			func(all map[string]fields) {
 				twelve(all, "profiles/p", text("user%d@x.de"))
 				twelve(all, "profiles/q", text("user%d"))
-			}, nil, []string{"gone[0]: author holds an address of e-mail or a name in 12 of 24, and an account is found by its uid: name the field that holds that"}},
+			}, nil, []string{"gone[0]: author holds what is no id, such as an address or several ids, in 12 of 24, and these find no account: name the field that holds its uid"}},
 		"not, where most have no such field": {fields{"collection": "users", "age": "any", "where": array{fields{"field": "role", "!=": "admin"},
 			fields{"field": "kind", "not-in": array{"a", "b"}}, fields{"field": "many", "!=": "x"}, fields{"field": "some", "!=": nil}}},
 			func(all map[string]fields) {
