@@ -134,10 +134,10 @@ func TestDoubtsOfReferences(t *testing.T) {
 	f.Set(t, "plans/p", fields{"people": array{fields{"who": f.Firestore(t).Doc("patients/anna-2020")}}, "x": 1})
 	f.Set(t, "teams/t", fields{"lead": "/patients/anna-2020"})
 	f.Set(t, "others/o", fields{"lead": "doctors/anna-2020", "ref": f.Firestore(t).Doc("doctors/anna-2020")})
-	refer := "documents of %[1]s refer to documents of patients by %[2]s, and would refer to nothing: to keep such patients, " +
+	refer := "documents of %[1]s refer to documents of patients by %[2]s, and would refer to nothing without them: to keep such patients, " +
 		`add {"collection": %[1]q, "field": %[2]q} to "unless"; to delete the %[1]s with them, add it to "with"`
 	enginetest.Want(t, "doubts", []string{"gone[0]: email holds what is no id, such as an address or several ids, in 1 of 1, and these find no account: name the field that holds its uid",
-		"documents of plans refer to documents of patients by people[].who, and would refer to nothing: no relation finds ids in maps of a list: have another list hold their ids",
+		"documents of plans refer to documents of patients by people[].who, and would refer to nothing without them: no relation finds ids in maps of a list: have another list hold their ids",
 		fmt.Sprintf(refer, "teams", "lead"), fmt.Sprintf(refer, "visits", "of")},
 		doubts.Of(t.Context(), reader(t, f), nil, *entry(t, rule).Rule, nil, nil))
 }
