@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -22,9 +23,7 @@ func TestAClaimedCircleOfNobody(t *testing.T) {
 	claimed := with(with(owned(circle(daysAgo(380), nil, nil), "gone", "主なし"), "isDeleted", true), "deletedBy", jobName)
 	f.Set(t, "circles/lost", claimed)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toFinish, 1))
-	if lines := fmt.Sprint(f.Warnings(t)["circles/lost"]); !strings.Contains(lines, "deleted without telling anybody: its owner has no document") {
-		t.Errorf("the log says %s", lines)
-	}
+	check.Holds(t, fmt.Sprint(f.Warnings(t)["circles/lost"]), "deleted without telling anybody: its owner has no document")
 }
 
 // TestOldScheduleTimeShortensNoGrace has runs whose schedule time lies days back warn and delete: the owner has a week from
@@ -134,9 +133,7 @@ func TestShareOfGhosts(t *testing.T) {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			f := newFunction(t)
 			circlesOf(t, f, tt.all, tt.posted, tt.active)
-			f.SetMany(t, tt.deleted, func(i int) (string, map[string]any) {
-				return fmt.Sprintf("circles/deleted%02d", i), with(circle(nil, daysAgo(100), nil), "isDeleted", true)
-			})
+			f.SetAlike(t, tt.deleted, "circles/deleted%02d", with(circle(nil, daysAgo(100), nil), "isDeleted", true))
 			got := f.Run(t, "")
 			if !tt.aborted {
 				enginetest.WantReport(t, got, report.Completed, enginetest.Done(toWarn, tt.all-tt.active))
@@ -205,7 +202,7 @@ func TestPostsWrittenMeanwhile(t *testing.T) {
 	f := newFunction(t)
 	before := world{"circles/c": circle(daysAgo(380), nil, daysAgo(8)), "circles/d": circle(daysAgo(380), nil, daysAgo(8)), "circles/e": circle(daysAgo(1), nil, nil), "posts/d": post("d")}
 	before.Write(t, f)
-	f.SetMany(t, 450, func(i int) (string, map[string]any) { return fmt.Sprintf("posts/p%03d", i), post("c") })
+	f.SetAlike(t, 450, "posts/p%03d", post("c"))
 	f.Set(t, "posts/z", post("c"))
 	written := false
 	afterPosts(f, func() {
@@ -226,11 +223,9 @@ func TestPostsWrittenMeanwhile(t *testing.T) {
 
 // afterPosts calls after each commit that deleted posts, before the next begins.
 func afterPosts(f *enginetest.Function, do func()) {
-	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
-		err := send()
-		if err == nil && slices.ContainsFunc(commit.GetWrites(), func(w *firestorepb.Write) bool { return strings.Contains(w.GetDelete(), "/documents/posts/") }) {
+	f.AfterCommits(func(_ int, commit *firestorepb.CommitRequest) {
+		if slices.ContainsFunc(commit.GetWrites(), func(w *firestorepb.Write) bool { return strings.Contains(w.GetDelete(), "/documents/posts/") }) {
 			do()
 		}
-		return err
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -130,9 +131,7 @@ func TestUserWithoutDocument(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
 	enginetest.Want(t, "users/u1/notifications", 0, len(f.IDs(t, "users/u1/notifications")))
 	enginetest.Want(t, "mark", any(now), f.Documents(t, "inquiries")["i1"][notifiedAt])
-	if !strings.Contains(fmt.Sprint(f.Warnings(t)["inquiries/i1"]), "inquiries/i1: nobody was notified") {
-		t.Error("the log says nothing")
-	}
+	check.Holds(t, fmt.Sprint(f.Warnings(t)["inquiries/i1"]), "inquiries/i1: nobody was notified")
 }
 
 // TestOldScheduleTimeShortensNoGrace: a run with a schedule time of a day ago tells the user by today's clock, so "tomorrow"
@@ -144,9 +143,8 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	wall := now.Add(30 * time.Hour)
 	f.Clock = func() time.Time { return wall }
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
-	if _, got := notification(t, f); got["createdAt"] != wall {
-		t.Errorf("told at %v, want %v", got["createdAt"], wall)
-	}
+	_, got := notification(t, f)
+	enginetest.Want(t, "told at", any(wall), got["createdAt"])
 	f.Now, wall = wall.Add(time.Hour), wall.Add(time.Hour)
 	if got := f.Run(t, ""); got.Kept[keptPromised] != 1 || len(got.Actions) != 0 {
 		t.Errorf("an hour later: %v, kept %v", got.Actions, got.Kept)
@@ -196,9 +194,7 @@ func TestEveryValueSurvives(t *testing.T) {
 	f.Set(t, "inquiries/i1/messages/m3", map[string]any{})
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, archivedOnce)
 	want["archivedAt"], want["messages"] = now, []any{m2, m1, map[string]any{}}
-	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["i1"], sameValues); diff != "" {
-		t.Errorf("archive (-want +got):\n%s", diff)
-	}
+	check.Same(t, "archive", want, f.Documents(t, "archivedInquiries")["i1"], sameValues)
 	enginetest.Want(t, "inquiries", 0, len(f.IDs(t, "inquiries")))
 	enginetest.Want(t, "inquiries/i1/messages", 0, len(f.IDs(t, "inquiries/i1/messages")))
 }
@@ -261,9 +257,7 @@ func TestImagesInOtherFolders(t *testing.T) {
 	enginetest.Want(t, "kept", map[string]int{keptElsewhere: 2}, f.Run(t, "").Kept)
 	enginetest.Want(t, "objects", []string{"inquiries/c.png", "support/d.png"}, f.Objects(t))
 	f.Env["INQUIRY_FOLDERS"] = "support"
-	if answer := f.Post(t, "{}").Body.String(); !strings.Contains(answer, "must be folders of the bucket") {
-		t.Errorf("a setting that is wrong: %s", answer)
-	}
+	check.Holds(t, f.Post(t, "{}").Body.String(), "must be folders of the bucket")
 }
 
 // large is a message so large that two do not fit in one document.
@@ -309,9 +303,7 @@ func TestArchiveThatDoesNotFit(t *testing.T) {
 	}
 	enginetest.Want(t, "foretold", map[string]string{"inquiries/fits": "", "inquiries/deep": "", "inquiries/large": keptLarge, "inquiries/many": ""}, foretold)
 	for n := range 2 {
-		got := f.Run(t, "")
-		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{kind: {Planned: 4 - n, Done: 1 - n}})
-		enginetest.Want(t, "kept", map[string]int{keptLarge: 3}, got.Kept)
+		enginetest.WantKept(t, f.Run(t, ""), report.Completed, map[string]report.Counts{kind: {Planned: 4 - n, Done: 1 - n}}, map[string]int{keptLarge: 3})
 	}
 	for _, id := range []string{"large", "deep", "many"} {
 		enginetest.Want(t, "times that the log names "+id, 2, len(f.Warnings(t)["inquiries/"+id]))

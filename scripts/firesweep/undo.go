@@ -103,8 +103,8 @@ func (t taken) back() int { return t.steps(undo.Recreate, undo.Revert, undo.Repl
 
 func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	job := a.entryOfRun(runID)
-	if needs := a.toUndo(runID); len(needs) > 1 {
-		return wrongUse("%s ran it, and %s: give the file of then: %s", job.Name, noRule, a.cmd("undo", needs...))
+	if !a.knows(job.Name) {
+		return wrongUse("%s ran it, and %s: give the file of then: %s", job.Name, noRule, a.cmd("undo", runID, ofThen))
 	}
 	p := a.aside(f.yes)
 	var t taken
@@ -143,7 +143,7 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	at := a.progress(ctx, what)
 	o.By = who()
 	o.Progress = func(done, total int) { at.set("%s (%d of %d)", what, done, total) }
-	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
+	o.Lacks = func(text string) { t.Warnings = append(t.Warnings, text) }
 	err := a.on(ctx, job, func(p restore.Project) error {
 		o.Elsewhere = func(f func(restore.Project) error) error {
 			return a.eachDatabase(func(e manifest.Entry) error { return a.on(ctx, e, f, config.Firestore) }, p.Config.Database)
@@ -158,13 +158,15 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	if h, unread := a.holding(ctx, true, nil); unread != nil {
 		err = cmp.Or(err, unread)
 	} else {
-		t.heldNow(h, a.All)
+		t.heldNow(h, a.knows)
 	}
 	switch rep, unread := a.reportOf(ctx, job, runID); {
 	case errors.Is(err, restore.ErrNotInLog):
 		err = usageError{err}
 	case errors.Is(err, restore.ErrNoLog) && unread == nil && rep.report == nil:
 		err = fmt.Errorf("no run with the id %s is known: %s lists those of 90 days", runID, a.cmd("runs"))
+	case errors.Is(err, restore.ErrNoLog) && unread == nil && !didSomething(rep.report):
+		err = fmt.Errorf("%s changed nothing, so there is nothing to bring back", runID)
 	}
 	slices.SortStableFunc(t.Outcomes, func(x, y restore.Outcome) int {
 		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Target, y.Target))
@@ -208,14 +210,13 @@ func (p *printer) taken(t taken, all bool) {
 }
 
 // heldNow notes what of what is held and kept is by the undo of this run.
-func (t *taken) heldNow(h holding, known []manifest.Entry) {
+func (t *taken) heldNow(h holding, known func(job string) bool) {
 	for _, j := range h.Jobs {
 		if j.RunID != t.Run || j.Record != j.Job || slices.Contains(t.Held, j.Job) {
 			continue
 		}
 		t.Held = append(t.Held, j.Job)
-		isIt := func(e manifest.Entry) bool { return e.Name == j.Job }
-		if !jobstate.ForAll(j.Job) && !slices.ContainsFunc(known, isIt) {
+		if !jobstate.ForAll(j.Job) && !known(j.Job) {
 			t.unknown = append(t.unknown, j.Job)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 func env(pairs ...string) func(string) string {
@@ -20,19 +22,13 @@ func env(pairs ...string) func(string) string {
 
 func TestLoadDefaults(t *testing.T) {
 	got, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "false", "MAX_ACTIONS", ""), nil, Firestore)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := Config{
 		Project: "my-project", Database: "(default)", Locale: "ja",
 		MaxActions: 100_000, MaxDuePercent: 50, UndoDays: 7,
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
-		t.Errorf("Load (-want +got):\n%s", diff)
-	}
-	if got.Emulators.Any() {
-		t.Error("no emulator is set, but Any says so")
-	}
+	check.Same(t, "Load", want, got, cmp.AllowUnexported(Config{}))
+	check.Same(t, "any emulator is set", false, got.Emulators.Any())
 }
 
 // own is what one function alone is told.
@@ -60,9 +56,7 @@ func TestLoadEverything(t *testing.T) {
 		"FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080", "FIREBASE_STORAGE_EMULATOR_HOST", "127.0.0.1:9199",
 		"FIREBASE_AUTH_EMULATOR_HOST", "127.0.0.1:9099", "CLOUD_TASKS_EMULATOR_HOST", "127.0.0.1:9499",
 	), readOwn, Firestore, Storage, Auth, Tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := Config{
 		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "en",
 		MaxActions: 5, MaxDuePercent: 1,
@@ -71,12 +65,8 @@ func TestLoadEverything(t *testing.T) {
 		TasksServiceAccount: "tasks@my-project.iam.gserviceaccount.com", TasksTargetURL: "https://worker.example/f",
 		Emulators: Emulators{Firestore: "127.0.0.1:8080", Storage: "127.0.0.1:9199", Auth: "127.0.0.1:9099", Tasks: "127.0.0.1:9499"},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
-		t.Errorf("Load (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(own{7, "a"}, readOwn.In(got)); diff != "" {
-		t.Errorf("the function's own settings (-want +got):\n%s", diff)
-	}
+	check.Same(t, "Load", want, got, cmp.AllowUnexported(Config{}))
+	check.Same(t, "the function's own settings", own{7, "a"}, readOwn.In(got))
 }
 
 func TestLoadReportsAllProblemsTogether(t *testing.T) {
@@ -94,9 +84,7 @@ func TestLoadReportsAllProblemsTogether(t *testing.T) {
 		"MAX_ACTIONS", "MAX_DUE_PERCENT", "OWN_NUMBER", "OWN_TEXT", "TASKS_LOCATION", "TASKS_QUEUE",
 		"TASKS_SERVICE_ACCOUNT", "TASKS_TARGET_URL", "FIRESTORE_EMULATOR_HOST", "STORAGE_EMULATOR_HOST", "CLOUD_TASKS_EMULATOR_HOST",
 	} {
-		if n := strings.Count(err.Error(), name+" is"); n != 1 {
-			t.Errorf("the message names %s %d times, want once: %s", name, n, err)
-		}
+		check.Same(t, "how often the message names "+name, 1, strings.Count(err.Error(), name+" is"))
 	}
 }
 
@@ -140,9 +128,7 @@ func TestLoadRefusesToMixEmulatorsAndGoogle(t *testing.T) {
 	}
 	both := append(slices.Clone(base), "FIRESTORE_EMULATOR_HOST", "127.0.0.1:1", "STORAGE_EMULATOR_HOST", "http://127.0.0.1:2/")
 	c, err := Load(env(both...), nil, Firestore, Storage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if c.Emulators.Storage != "127.0.0.1:2" || !c.Emulators.Any() {
 		t.Errorf("Emulators = %+v", c.Emulators)
 	}
@@ -151,11 +137,7 @@ func TestLoadRefusesToMixEmulatorsAndGoogle(t *testing.T) {
 func TestForOneFunction(t *testing.T) {
 	getenv := env("FIRESTORE_DATABASE", "gitlab", "FIRESTORE_DATABASE_cleanExpiredComped", "ghost", "FIRESTORE_DATABASE_", "x", "MAX_ACTIONS_cleanExpiredComped", "")
 	for function, want := range map[string]string{"cleanExpiredComped": "ghost", "cleanExpired": "gitlab", "removeUnacceptedMemberInvites": "gitlab"} {
-		if got := For(function, getenv)("FIRESTORE_DATABASE"); got != want {
-			t.Errorf("%s works on %q, want %q", function, got, want)
-		}
+		check.Same(t, function+" works on", want, For(function, getenv)("FIRESTORE_DATABASE"))
 	}
-	if got := For("cleanExpiredComped", getenv)("MAX_USERS"); got != "" {
-		t.Errorf("a variable that is not set is %q", got)
-	}
+	check.Same(t, "a variable that is not set", "", For("cleanExpiredComped", getenv)("MAX_USERS"))
 }

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/retry"
@@ -87,9 +88,7 @@ func TestWait(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := c.Writer(&counted{}).Wait(ctx, 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("canceled: %v", err)
-	}
+	check.Is(t, "canceled", c.Writer(&counted{}).Wait(ctx, 1), context.Canceled)
 }
 
 // streamed returns the first documents that a query matches in a transaction, at most limit.
@@ -196,9 +195,7 @@ func TestCommit(t *testing.T) {
 		return w.Commit(ctx, writes)
 	}
 	ok(t, commit("a", "b"))
-	if err := commit("c", "a"); !errors.Is(err, documents.ErrChanged) {
-		t.Errorf("one is there: %v", err)
-	}
+	check.Is(t, "one is there", commit("c", "a"), documents.ErrChanged)
 	if err := commit("d"); !retry.Transient(err) {
 		t.Errorf("the answer is lost: %v", err)
 	}
@@ -334,9 +331,136 @@ func TestPut(t *testing.T) {
 		if (err == nil) != (tt.fails == "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
 			t.Errorf("%s: %v, want %q", name, err, tt.fails)
 		}
-		if requests != tt.requests {
-			t.Errorf("%s: %d requests, want %d", name, requests, tt.requests)
-		}
+		same(t, name+": requests", tt.requests, requests)
 		same(t, name+": documents", tt.want, p.Documents(t, "things"))
+	}
+}
+
+// TestExchangeOfWhatIsKnown: a document that an exchange has left need not be read, unless it has changed since.
+func TestExchangeOfWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	type data = map[string]any
+	for name, tt := range map[string]struct {
+		meanwhile func(path string)
+		lost      bool // the first answer to the commit
+		want      []any
+	}{
+		"as it was left":    {want: []any{"left"}},
+		"a lost answer":     {lost: true, want: []any{"left", "again"}},
+		"changed since":     {meanwhile: func(path string) { p.Set(t, path, data{"is": "theirs"}) }, want: []any{"left", "theirs"}},
+		"written as it was": {meanwhile: func(path string) { p.Set(t, path, data{"is": "left"}) }, want: []any{"left"}},
+		"deleted since":     {meanwhile: func(path string) { p.Delete(t, path) }, want: []any{"left", nil}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := disturbed(t, p, func(n int, send func() error) error {
+				if err := send(); err != nil || !tt.lost || n != 2 {
+					return err
+				}
+				return status.Error(codes.Unavailable, "the connection broke")
+			})
+			path := "known/" + name
+			at, err := w.Exchange(t.Context(), path, documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, _ error) {
+				return data{"is": "left"}, nil, nil
+			})
+			d, _, getErr := w.Get(t.Context(), path)
+			ok(t, errors.Join(err, getErr))
+			if at.IsZero() || !at.Equal(d.UpdateTime) {
+				t.Fatalf("written at %s, read as of %s", at, d.UpdateTime)
+			}
+			if tt.meanwhile != nil {
+				tt.meanwhile(path)
+			}
+			var seen []any
+			known := documents.Document{Path: path, UpdateTime: at, Data: data{"is": "left"}}
+			_, err = w.Exchange(t.Context(), path, known, func(d documents.Document, _ bool) (fields, also map[string]any, _ error) {
+				seen = append(seen, d.Data["is"])
+				return data{"is": "again"}, nil, nil
+			})
+			ok(t, err)
+			same(t, "seen", tt.want, seen)
+			same(t, "in the end", any("again"), p.Documents(t, "known")[name]["is"])
+		})
+	}
+}
+
+// TestExchange adds 1 to a number, while somebody else writes to the document right after it was first read. It writes another
+// document along with that, in the same commit, or alone. After a lost answer, the function is called again and is to know its own.
+func TestExchange(t *testing.T) {
+	t.Parallel()
+	p := backendstest.Start(t)
+	type data = map[string]any
+	lost := status.Error(codes.Unavailable, "the connection broke")
+	large := data{"x": strings.Repeat("x", 1<<20)}
+	for name, tt := range map[string]struct {
+		before, also data
+		fields       bool // are written
+		meanwhile    data // set by somebody else after the first read; empty: deleted
+		lost         bool // the first answer to a commit
+		thing, other data // in the end; nil: there is no such document
+		calls        int
+		fails        bool
+	}{
+		"a document":              {before: data{"n": 1, "x": 2}, also: data{"a": 1}, fields: true, thing: data{"n": int64(2), "x": int64(2)}, other: data{"a": int64(1)}, calls: 1},
+		"no document":             {also: data{"a": 1}, fields: true, thing: data{"n": int64(1)}, other: data{"a": int64(1)}, calls: 1},
+		"a lost answer":           {before: data{"n": 1}, also: data{"a": 1}, fields: true, lost: true, thing: data{"n": int64(3)}, other: data{"a": int64(2)}, calls: 2},
+		"a lost answer, anew":     {fields: true, lost: true, thing: data{"n": int64(2)}, calls: 2},
+		"the same, set anew":      {before: data{"n": 1}, fields: true, meanwhile: data{"n": 1, "at": 2}, thing: data{"n": int64(2), "at": int64(2)}, calls: 2},
+		"deleted meanwhile":       {before: data{"n": 1}, fields: true, meanwhile: data{}, thing: data{"n": int64(1)}, calls: 2},
+		"changed meanwhile":       {before: data{"n": 1}, also: data{"a": 1}, fields: true, meanwhile: data{"n": 10}, thing: data{"n": int64(11)}, other: data{"a": int64(2)}, calls: 2},
+		"made meanwhile":          {also: data{"a": 1}, fields: true, meanwhile: data{"n": 10}, thing: data{"n": int64(11)}, other: data{"a": int64(2)}, calls: 2},
+		"alone":                   {before: data{"n": 1}, also: data{"a": 1}, thing: data{"n": int64(1)}, other: data{"a": int64(1)}, calls: 1},
+		"alone, lost":             {also: data{"a": 1}, lost: true, other: data{"a": int64(2)}, calls: 2},
+		"alone, whatever becomes": {before: data{"n": 1}, also: data{"a": 1}, meanwhile: data{"n": 10}, thing: data{"n": int64(10)}, other: data{"a": int64(1)}, calls: 1},
+		"nothing":                 {before: data{"n": 1}, thing: data{"n": int64(1)}, calls: 1},
+		"what is refused":         {before: data{"n": 1}, also: large, fields: true, thing: data{"n": int64(1)}, calls: 1, fails: true},
+	} {
+		p.Reset(t)
+		if tt.before != nil {
+			p.Set(t, "things/t", tt.before)
+		}
+		w := disturbed(t, p, func(n int, send func() error) error {
+			if err := send(); err != nil || !tt.lost || n > 1 {
+				return err
+			}
+			return lost
+		})
+		calls := 0
+		_, err := w.Exchange(t.Context(), "things/t", documents.Document{}, func(d documents.Document, _ bool) (fields, also map[string]any, err error) {
+			switch calls++; {
+			case calls > 1 || tt.meanwhile == nil:
+			case len(tt.meanwhile) == 0:
+				p.Delete(t, "things/t")
+			default:
+				p.Set(t, "things/t", tt.meanwhile)
+			}
+			if n, _ := d.Data["n"].(int64); tt.fields {
+				fields = data{"n": n + 1}
+			}
+			if tt.also != nil {
+				if also = (data{"others/o": tt.also}); tt.also["a"] != nil {
+					also["others/o"] = struct {
+						A int `firestore:"a"`
+					}{calls}
+				}
+			}
+			return fields, also, nil
+		})
+		same(t, fmt.Sprint(name, ": it fails: ", err), tt.fails, err != nil)
+		same(t, name+": calls", tt.calls, calls)
+		same(t, name+": documents", []data{tt.thing, tt.other}, []data{p.Documents(t, "things")["t"], p.Documents(t, "others")["o"]})
+	}
+	w := disturbed(t, p, func(int, func() error) error {
+		t.Error("something was written")
+		return nil
+	})
+	_, err := w.Exchange(t.Context(), "things/t", documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, err error) {
+		return data{"n": 1}, data{"others": data{}}, nil
+	})
+	check.Fails(t, err, "not a document's path")
+	no := errors.New("no")
+	if _, err := w.Exchange(t.Context(), "things/t", documents.Document{},
+		func(documents.Document, bool) (fields, also map[string]any, _ error) { return nil, nil, no }); !errors.Is(err, no) {
+		t.Errorf("error %v", err)
 	}
 }

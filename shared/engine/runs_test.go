@@ -132,19 +132,18 @@ func TestNoRunFollowsHere(t *testing.T) {
 		disturb func(t *testing.T, s *stoppable, cancel func()) // while it applies
 		limit   string
 		want    report.Status
-		left    int
 	}{
-		"canceled": {disturb: func(_ *testing.T, _ *stoppable, cancel func()) { cancel() }, want: report.Partial, left: 5},
+		"canceled": {disturb: func(_ *testing.T, _ *stoppable, cancel func()) { cancel() }, want: report.Partial},
 		"stopped": {disturb: func(t *testing.T, s *stoppable, _ func()) {
 			t.Helper()
 			s.tell(t)
-		}, want: report.Partial, left: 5},
-		"got nowhere": {disturb: func(_ *testing.T, s *stoppable, _ func()) { s.ahead.Add(300) }, want: report.Partial, left: 5},
+		}, want: report.Partial},
+		"got nowhere": {disturb: func(_ *testing.T, s *stoppable, _ func()) { s.ahead.Add(300) }, want: report.Partial},
 		"lost its lease": {disturb: func(t *testing.T, s *stoppable, _ func()) {
 			t.Helper()
 			s.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-other", s.Clock().Add(time.Minute)))
-		}, want: report.Partial, left: 5},
-		"aborted": {limit: "1", want: report.Aborted, left: 5},
+		}, want: report.Partial},
+		"aborted": {limit: "1", want: report.Aborted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,7 +162,7 @@ func TestNoRunFollowsHere(t *testing.T) {
 			if len(all) != 1 || all[0].Status != tt.want {
 				t.Errorf("%d runs, the first %s", len(all), all[0].Status)
 			}
-			enginetest.Want(t, "left", tt.left, len(left(t, s.Function)))
+			enginetest.Want(t, "left", 5, len(left(t, s.Function)))
 		})
 	}
 }
@@ -217,9 +216,8 @@ func (s *stoppable) tell(t *testing.T) {
 // wantNoMark fails the test if a job's record tells a run to stop.
 func wantNoMark(t *testing.T, record map[string]any) {
 	t.Helper()
-	if mark, marked := record["stop"]; marked {
-		t.Errorf("the mark is %v, want none", mark)
-	}
+	_, marked := record["stop"]
+	enginetest.Want(t, "marked", false, marked)
 }
 
 // TestStoppedAmongCommits: what is committed when a run stops stands, and comes back; what it left, and its owner deleted later, does not.
@@ -268,9 +266,8 @@ func TestStoppedBeforeAnything(t *testing.T) {
 		t.Errorf("last report %v", last)
 	}
 	begins(t, s.Summaries(t)[0]["message"].(string), "testJob partial: stopped, as it was told to, after 5s, ")
-	if len(got.Failures) != 1 || len(left(t, s.Function)) != 6 {
-		t.Errorf("failures %v, left %v", got.Failures, left(t, s.Function))
-	}
+	enginetest.Want(t, "failures", 1, len(got.Failures))
+	enginetest.Want(t, "left", 6, len(left(t, s.Function)))
 
 	// A retry of the same schedule time does not begin again; the next time does, and so does a run by hand.
 	tell = false
@@ -285,12 +282,10 @@ func TestStoppedBeforeAnything(t *testing.T) {
 // TestStopThatComesTooLate: a run that has nothing left to do completes.
 func TestStopThatComesTooLate(t *testing.T) {
 	s := stoppableThings(t, 1)
-	s.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-		err := send()
+	s.AfterCommits(func(_ int, r *firestorepb.CommitRequest) {
 		if len(thingsIn(r)) > 0 {
 			s.tell(t)
 		}
-		return err
 	})
 	if got := s.Run(t, ""); got.Status != report.Completed || got.Stopped {
 		t.Errorf("%s, stopped %t", got.Status, got.Stopped)

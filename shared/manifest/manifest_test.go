@@ -3,25 +3,27 @@ package manifest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/config"
+	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
+	"github.com/firesweep/firesweep/shared/version"
 )
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = check.OK
 
 // read returns the list of the functions.
 func read(t testing.TB) string {
@@ -88,9 +90,7 @@ func TestParse(t *testing.T) {
 				}
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error %v, want one that says %q", err, tt.want)
-			}
+			check.Fails(t, err, tt.want)
 			if entries != nil {
 				t.Errorf("refused, and yet %d entries", len(entries))
 			}
@@ -137,18 +137,14 @@ func TestNoList(t *testing.T) {
 	}
 	for _, inner := range []string{`"collections":"drafts"`, `"collections":["drafts"]`} {
 		_, err := ParseRules(File{"rules.json", []byte(`{"rules":[{"name":"cleanupDrafts","schedule":"0 4 * * *","age":"any",` + inner + `}]}`)})
-		if want := `rules.json:1: rules[0], cleanupDrafts: there is no key "collections": is it "collection"?`; fmt.Sprint(err) != want {
-			t.Errorf("%s: %v", inner, err)
-		}
+		check.Same(t, inner, `rules.json:1: rules[0], cleanupDrafts: there is no key "collections": is it "collection"?`, fmt.Sprint(err))
 	}
 }
 
 func TestEveryFormOfScheduleIsAccepted(t *testing.T) {
 	for _, schedule := range []string{"59 23 31 * 6", "0-59/15 0,12 1-15 * 0", "0~59 22~23 * * 1-5", "*/59 * * * *",
 		"1,2,3-5,*/30 * * * *"} {
-		if problem := cronProblem(schedule); problem != "" {
-			t.Error(problem)
-		}
+		check.Same(t, schedule, "", cronProblem(schedule))
 	}
 }
 
@@ -160,12 +156,8 @@ func TestWhen(t *testing.T) {
 		// No words: they would not be true.
 		"*/7 * * * *": "*/7 * * * * UTC", "0 3 13 * 5": "0 3 13 * 5 UTC", "0 3,15 * * *": "0 3,15 * * * UTC", "0~29 3 * * *": "0~29 3 * * * UTC",
 	} {
-		if problem := cronProblem(schedule); problem != "" {
-			t.Error(problem)
-		}
-		if got := (Entry{Schedule: schedule, TimeZone: "UTC"}).When(); got != want {
-			t.Errorf("%s is %q, want %q", schedule, got, want)
-		}
+		check.Same(t, schedule, "", cronProblem(schedule))
+		check.Same(t, schedule, want, Entry{Schedule: schedule, TimeZone: "UTC"}.When())
 	}
 }
 
@@ -220,18 +212,16 @@ func FuzzParse(f *testing.F) {
 			names = append(names, e.Name)
 		}
 		again, err := Parse(File{"again", text})
-		if diff := cmp.Diff(entries, again); err != nil || diff != "" {
-			t.Errorf("once more %v (-want +got):\n%s", err, diff)
-		}
+		ok(t, err)
+		check.Same(t, "once more", entries, again)
 		entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Rule != nil }) // only rules of the text can be written
 		written, err := json.Marshal(map[string]any{"functions": entries})
 		ok(t, err)
 		if again, err = Parse(File{"written", written}); len(entries) == 0 {
 			return
 		}
-		if diff := cmp.Diff(entries, again); err != nil || diff != "" {
-			t.Errorf("written %v (-want +got):\n%s", err, diff)
-		}
+		ok(t, err)
+		check.Same(t, "written", entries, again)
 	})
 }
 
@@ -248,9 +238,7 @@ func TestRolesForWhatIsKept(t *testing.T) {
 			{"name":"cleanupUsers","schedule":"0 4 * * *","collection":"users","age":{"field":"at","days":9},` + text + `},
 			{"name":"cleanupKept","schedule":"0 4 * * *","collection":"kept","age":{"field":"at","days":9},"unless":[{"account":"{of}"}]}]}`)})
 		ok(t, err)
-		if got := len(entries[0].Roles[config.Auth]); got != want {
-			t.Errorf("%s: %d roles on accounts, want %d", text, got, want)
-		}
+		check.Same(t, text+": roles on accounts", want, len(entries[0].Roles[config.Auth]))
 	}
 }
 
@@ -300,5 +288,352 @@ func TestWrongTypeHidesNothingElse(t *testing.T) {
 	}
 	if len(problems) != 4 || !strings.Contains(problems[3], "is not unix-cron") {
 		t.Errorf("%d problems: %q", len(problems), problems)
+	}
+}
+
+// TestWhatNoFunctionCanStartWith: Google, or the start of every function, would refuse these after the deployment has begun. Each
+// problem names the entry, its key and what would be right, and all are said together.
+func TestWhatNoFunctionCanStartWith(t *testing.T) {
+	const rule = `"collection":"drafts","age":{"field":"at","days":90}`
+	for _, tt := range []struct {
+		entry string
+		want  []string // the lines of the error, without the name of the list; none: no error
+	}{
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `}`, nil},
+		{`{"name":"cleanupBannedUsers","schedule":"0 4 * * *",` + rule + `}`, []string{
+			`rules[0], cleanupBannedUsers: name: "cleanupBannedUsers" is taken by Firesweep's own job cleanupBannedUsers: choose another that differs in more than capital letters`,
+		}},
+		{`{"name":"cleanupREPORTS","schedule":"0 4 * * *",` + rule + `}`, []string{
+			`rules[0], cleanupREPORTS: name: "cleanupREPORTS" is taken by Firesweep's own job cleanupReports: choose another that differs in more than capital letters`,
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `},{"name":"cleanupdrafts","schedule":"0 4 * * *",` + rule + `}`, []string{
+			`rules[1], cleanupdrafts: name: "cleanupdrafts" is taken by rules[0] in line 1: choose another that differs in more than capital letters`,
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","with":[{"objects":"d/{id}/**"}],` + rule + `},` + // neither can be asked of what follows
+			`{"name":"cleanupFiles","schedule":"0 4 * * *","objects":"d/**","gone":"nobody","age":{"days":9},"unless":[{"field":"name","endsWith":".keep"}]}`, []string{
+			"rules[0], cleanupDrafts: with: cleanupFiles keeps some of these files by a condition of unless, which nobody asks of what is deleted together with something else: leave them out of with",
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","with":[{"account":"{id}"}],` + rule + `},` +
+			`{"name":"cleanupGuests","schedule":"0 4 * * *","accounts":"all","age":{"by":"lastActive","days":9},"unless":[{"field":"claims.admin","==":true}]}`, []string{
+			"rules[0], cleanupDrafts: with: cleanupGuests keeps some of these accounts by a condition of unless, which nobody asks of what is deleted together with something else: leave them out of with",
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","with":[{"objects":"d/{id}/**"}],` + rule + `},` +
+			`{"name":"cleanupFiles","schedule":"0 4 * * *","objects":"e/**","gone":"nobody","age":{"days":9},"unless":[{"field":"name","endsWith":".keep"}]}`, nil},
+		{`{"name":"drafts-x","schedule":"0 4 * * *","collection":"drafts","where":[{"field":"a","is":"false"}],"age":{"field":"at","days":90}}`, []string{
+			`rules[0], drafts-x: name: "drafts-x": write 6 to 30 letters and digits that begin with a small letter, such as cleanupDrafts`,
+			`rules[0], drafts-x: where[0].is: "false" is not one of: text, empty, not empty, set, not set, missing, not true; a value is compared by "=="`,
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","run":{"memory":"512MB","timeoutSeconds":3600,"retryCount":9},"timeZone":"Berlin",` + rule + `}`, []string{
+			`rules[0], cleanupDrafts: run.memory: "512MB" is not a number and Mi or Gi, such as 512Mi or 1Gi`,
+			`rules[0], cleanupDrafts: timeZone: "Berlin" is unknown: write a name such as Europe/Berlin or UTC`,
+			"rules[0], cleanupDrafts: run.timeoutSeconds: it is 3600 and must be from 60 to 1740",
+			"rules[0], cleanupDrafts: run.retryCount: it is 9 and must be from 0 to 5",
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","run":{"timeoutSeconds":59,"retryCount":-1},` + rule + `}`, []string{
+			"rules[0], cleanupDrafts: run.timeoutSeconds: it is 59 and must be from 60 to 1740",
+			"rules[0], cleanupDrafts: run.retryCount: it is -1 and must be from 0 to 5",
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 1 1 *",` + rule + `}`, []string{
+			`rules[0], cleanupDrafts: schedule: "0 4 1 1 *": the month is 1 and must be *: no alert could tell for so long that a run is missing`,
+		}},
+		{`{"name":"cleanupDrafts","schedule":"every day 04:00",` + rule + `}`, []string{
+			`rules[0], cleanupDrafts: schedule: "every day 04:00" is not unix-cron: write minute, hour, day, month and weekday in digits, such as "0 3 * * *" for 03:00 each day`,
+		}},
+		{`{"name":"cleanupDrafts",` + rule + `}`, []string{
+			`rules[0], cleanupDrafts: schedule: it is missing: write unix-cron, such as "0 3 * * *" for 03:00 each day`,
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *",` + rule + `,"where":[{"feild":"a","==":1}]}`, []string{
+			`rules[0], cleanupDrafts: where[0]: there is no key "feild": is it "field"?`,
+		}},
+		{`{"name":"cleanupDrafts"}`, []string{
+			"rules[0], cleanupDrafts: what does it look at? Give exactly one of collection, collectionGroup, objects and accounts; the Realtime Database is out of reach: it needs a function of your own",
+			`rules[0], cleanupDrafts: schedule: it is missing: write unix-cron, such as "0 3 * * *" for 03:00 each day`,
+		}},
+		{`{"name":"cleanupDrafts","schedule":"0 4 * * *","memory":"1Gi","collection":"drafts","age":{"field":"at","hours":1},"days":90,"where":[{"field":"a","==":1,"limit":3}]}`, []string{
+			`rules[0], cleanupDrafts: there is no key "memory": it belongs into run`,
+			`rules[0], cleanupDrafts: there is no key "days": it belongs into age`,
+			`rules[0], cleanupDrafts: where[0]: there is no key "limit": it belongs beside where, not into it`,
+		}},
+	} {
+		_, err := Parse(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(`{"rules":[` + tt.entry + `]}`)})
+		var got []string
+		if err != nil {
+			for line := range strings.SplitSeq(err.Error(), "\n") {
+				got = append(got, strings.TrimPrefix(line, "rules.json:1: "))
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(tt.want)
+		check.Same(t, tt.entry, tt.want, got)
+	}
+}
+
+// TestMemoryThatGoogleAccepts has the bounds, one step either side.
+func TestMemoryThatGoogleAccepts(t *testing.T) {
+	for _, tt := range []struct {
+		memory, cpu string
+		accepted    bool
+	}{
+		{"512Mi", "1", true}, {"511Mi", "1", false}, {"4Gi", "1", true}, {"4096Mi", "1", true}, {"4097Mi", "1", false}, {"5Gi", "1", false},
+		{"128Mi", "", true}, {"127Mi", "", false}, {"256Mi", "", true}, {"32Gi", "", true}, {"33Gi", "", false}, {"32769Mi", "", false},
+		{"0Mi", "", false}, {"512", "1", false}, {"512MB", "1", false}, {"512mi", "1", false}, {"1.5Gi", "1", false}, {"100000Mi", "", false},
+	} {
+		problem := Entry{Memory: tt.memory, CPU: tt.cpu}.memoryProblem()
+		if (problem == "") != tt.accepted {
+			t.Errorf("%s with cpu %q: %q, want that it is accepted: %t", tt.memory, tt.cpu, problem, tt.accepted)
+		}
+	}
+}
+
+// TestTimeZones: each name is in Go's database, which Cloud Scheduler's is a version of, and every job has one of them.
+func TestTimeZones(t *testing.T) {
+	names := timeZones()
+	if !slices.IsSorted(names) || len(names) < 400 {
+		t.Errorf("time_zones.json holds %d names, want the whole database, sorted", len(names))
+	}
+	for _, name := range names {
+		if _, err := time.LoadLocation(name); err != nil {
+			t.Errorf("time_zones.json: %v", err)
+		}
+	}
+	for _, name := range []string{"", "Local", "JST", "+09:00", "europe/berlin"} {
+		if slices.Contains(names, name) {
+			t.Errorf("time_zones.json has %q", name)
+		}
+	}
+}
+
+func lockOf(t *testing.T, manifest, rules string) (lock struct {
+	Version, Rules, Manifest string
+	Functions                map[string]map[string]any
+}) {
+	t.Helper()
+	text, err := Lock(File{"manifest.json", []byte(manifest)}, File{"rules.json", []byte(rules)})
+	ok(t, err)
+	ok(t, json.Unmarshal(text, &lock))
+	return lock
+}
+
+// TestLock: the file has each rule whole, in the form of the other entries of functions/manifest.json, and no key without a value:
+// Terraform takes a key that is there for an answer.
+func TestLock(t *testing.T) {
+	const rules = `{"rules":[
+		{"name":"cleanupDrafts","schedule":"0 4 * * *","collection":"drafts","where":[{"field":"state","==":"open"}],"age":{"field":"at","days":9}},
+		{"name":"cleanupAvatars","schedule":"0 3 * * 1","run":{"memory":"256Mi","cpu":"","timeoutSeconds":600,"retryCount":0},"timeZone":"Europe/Berlin",
+			"description":"Avatars","objects":"avatars/{uid}/**","gone":[{"document":"users/{uid}"}],"age":{"hours":24}}]}`
+	lock := lockOf(t, read(t), rules)
+	drafts := map[string]any{
+		"name": "cleanupDrafts", "package": "", "description": "A declared rule", "trigger": "schedule", "schedule": "0 4 * * *", "timeZone": "UTC",
+		"timeoutSeconds": 540.0, "memory": "512Mi", "cpu": "1", "retryCount": 3.0,
+		"roles": map[string]any{"firestore": []any{"roles/datastore.user"}},
+		"indexes": []any{map[string]any{"collectionGroup": "drafts", "queryScope": "COLLECTION", "fields": []any{
+			map[string]any{"fieldPath": "state", "order": "ASCENDING"}, map[string]any{"fieldPath": "at", "order": "ASCENDING"}}}},
+		"fieldOverrides": []any{map[string]any{"collectionGroup": "cleanupUndo", "fieldPath": "*", "indexes": []any{}}},
+	}
+	bare := func(group, field string) any {
+		return map[string]any{"collectionGroup": group, "fieldPath": field, "indexes": []any{}}
+	}
+	avatars := map[string]any{
+		"name": "cleanupAvatars", "package": "", "description": "Avatars", "trigger": "schedule", "schedule": "0 3 * * 1", "timeZone": "Europe/Berlin",
+		"timeoutSeconds": 600.0, "memory": "256Mi", "retryCount": 0.0,
+		"roles":          map[string]any{"firestore": []any{"roles/datastore.user"}, "storage": []any{"firesweepObjectCleaner"}},
+		"fieldOverrides": []any{bare("cleanupUndo", "*")},
+	}
+	check.Same(t, "cleanupDrafts", drafts, lock.Functions["cleanupDrafts"])
+	check.Same(t, "cleanupAvatars", avatars, lock.Functions["cleanupAvatars"])
+	names := []string{"cleanupAvatars", "cleanupDrafts", "cleanupReports", "removeUnacceptedMemberInvites"}
+	check.Same(t, "entries", names, slices.Sorted(maps.Keys(lock.Functions)))
+	check.Same(t, "version", version.Lock, lock.Version)
+
+	// A change of either list shows, but for line ends.
+	for text, same := range map[string]bool{rules: true, strings.ReplaceAll(rules, "\n", "\r\n"): true, rules + "\n": false} {
+		if got := lockOf(t, read(t), text); (got.Rules == lock.Rules) != same || got.Manifest != lock.Manifest {
+			t.Errorf("digests %s and %s, want the first to be the same: %t", got.Rules, got.Manifest, same)
+		}
+	}
+	if other := lockOf(t, read(t)+"\n", rules); other.Manifest == lock.Manifest || other.Rules != lock.Rules {
+		t.Errorf("digests %s and %s of another manifest", other.Rules, other.Manifest)
+	}
+	// What Terraform computes: sha256(replace(file(path), "\r\n", "\n")).
+	if want := "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"; digest([]byte("abc")) != want {
+		t.Errorf("the digest of abc is %s, want %s", digest([]byte("abc")), want)
+	}
+}
+
+func TestNoLockOfWrongRules(t *testing.T) {
+	const wrong = `{"rules":[{"name":"cleanupReports","schedule":"0 4 * *","collection":"a","age":{"field":"at","days":9}}]}`
+	text, err := Lock(File{"manifest.json", []byte(read(t))}, File{"rules.json", []byte(wrong)})
+	if text != nil {
+		t.Errorf("a lock of wrong rules: %s", text)
+	}
+	if err == nil || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("%v, want two problems", err)
+	}
+}
+
+// TestNestedTooDeep: a pull request whose list would overflow the parser's stack.
+func TestNestedTooDeep(t *testing.T) {
+	for _, nested := range []string{"[", `{"a":`, `{"a":["[",`} {
+		for _, n := range []int{maxNested + 1, 2_000_000} {
+			_, err := ParseRules(File{Name: "rules.json", Text: []byte(strings.Repeat(nested, n))})
+			check.Fails(t, err, "it is no list of rules")
+		}
+	}
+}
+
+// schema returns the JSON schema of functions/rules.json for editors, made from the types that read it.
+func schema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	related, operators := &jsonschema.Schema{Ref: "#/$defs/relation"}, criteria.Operators()
+	condition := &jsonschema.Schema{Ref: "#/$defs/condition"}
+	types := map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[criteria.Condition](): condition, reflect.TypeFor[rule.Relation](): related,
+		reflect.TypeFor[rule.Ages](): {}, reflect.TypeFor[rule.Gone](): {},
+	}
+	made := func(of reflect.Type) *jsonschema.Schema {
+		s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: types})
+		ok(t, err)
+		withoutNull(s)
+		return s
+	}
+	entry := made(reflect.TypeFor[ruleEntry]())
+	entry.PropertyOrder, entry.Required = nil, []string{"name", "schedule", "age"}
+	entry.Properties["name"].Pattern = namePattern.String()
+	run := entry.Properties["run"]
+	run.Properties["memory"].Pattern = memoryPattern.String()
+	between := func(of *jsonschema.Schema, key string, least, most float64) {
+		of.Properties[key].Minimum, of.Properties[key].Maximum = &least, &most
+	}
+	between(run, "timeoutSeconds", minTimeout, maxJobTimeout)
+	between(run, "retryCount", 0, maxRetries)
+	for field := range reflect.TypeFor[rule.Rule]().Fields() {
+		if _, most, found := strings.Cut(field.Tag.Get("range"), "-"); found {
+			highest, err := strconv.ParseFloat(most, 64)
+			ok(t, err)
+			between(entry, keyOf(field), 1, highest)
+		}
+	}
+	entry.Properties["accounts"].Enum = anys(rule.AccountKinds())
+	age := made(reflect.TypeFor[criteria.Age]())
+	between(age, "hours", 0, 24*36500)
+	between(age, "days", 0, 36500)
+	between(age, "months", 0, 1200)
+	age.Properties["as"].Enum = anys(criteria.Forms())
+	word := func(key, word, ref string) {
+		all := &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Ref: ref}}
+		s := &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "string", Enum: []any{word}}, all}}
+		if field, _ := fieldOf(reflect.TypeFor[rule.Rule](), key); field.Tag.Get("one") != "" {
+			s.AnyOf = append(s.AnyOf, &jsonschema.Schema{Ref: ref})
+		}
+		s.Description = entry.Properties[key].Description
+		entry.Properties[key] = s
+	}
+	word("age", "any", "#/$defs/age")
+	word("gone", "nobody", "#/$defs/relation")
+	type plainCondition criteria.Condition
+	type plainRelation rule.Relation
+	defs := map[string]*jsonschema.Schema{"age": age, "condition": made(reflect.TypeFor[plainCondition]()),
+		"relation": made(reflect.TypeFor[plainRelation]())}
+	document := defs["relation"].Properties["document"]
+	document.AnyOf = []*jsonschema.Schema{{Type: "string"}, {Type: "array", Items: document.Items}}
+	document.Type, document.Items = "", nil
+	defs["relation"].Properties["within"] = &jsonschema.Schema{Ref: "#/$defs/age"}
+	scalar := []string{"string", "number", "boolean", "null"}
+	for _, of := range []string{"condition", "relation"} {
+		delete(defs[of].Properties, "ops")
+		defs[of].Properties["is"].Enum = anys(criteria.States())
+		for _, key := range operators {
+			defs[of].Properties[key] = &jsonschema.Schema{Types: scalar}
+			if strings.HasSuffix(key, "in") || strings.HasSuffix(key, "any") {
+				defs[of].Properties[key] = &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{Types: scalar[:3]}}
+			}
+		}
+	}
+	return &jsonschema.Schema{
+		Schema: "https://json-schema.org/draft/2020-12/schema", Title: "Firesweep: your own cleanups, see docs/rules.md",
+		Type: "object", Defs: defs,
+		Properties: map[string]*jsonschema.Schema{
+			"$schema": {Type: "string"}, "rules": {Type: "array", Items: entry},
+			"enabled": {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
+		},
+		Extra:    map[string]any{"allowComments": true, "allowTrailingCommas": true}, // of Visual Studio Code
+		Required: []string{"rules"}, AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	}
+}
+
+func anys(texts []string) (all []any) {
+	for _, text := range texts {
+		all = append(all, text)
+	}
+	return all
+}
+
+// withoutNull takes null from the types of a schema and of all below it: no key of a list may be null.
+func withoutNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if slices.Contains(s.Types, "null") {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	for _, below := range s.Properties {
+		withoutNull(below)
+	}
+	withoutNull(s.Items)
+}
+
+// TestSchema compares rules.schema.json with the types. After a change of the types: WRITE=1 go test ./shared/manifest -run
+// Schema.
+func TestSchema(t *testing.T) {
+	const path = "../../rules.schema.json"
+	text, err := json.MarshalIndent(schema(t), "", "  ")
+	ok(t, err)
+	text = append(text, '\n')
+	if os.Getenv("WRITE") != "" {
+		ok(t, os.WriteFile(path, text, 0o600))
+	}
+	kept, err := os.ReadFile(path)
+	ok(t, err)
+	if diff := cmp.Diff(string(text), string(kept)); diff != "" {
+		t.Errorf("rules.schema.json is not what the types say (-types +file); write it with WRITE=1 go test ./shared/manifest -run Schema:\n%s", diff)
+	}
+}
+
+// TestSchemaAgreesWithTheReader: the schema accepts what the reader accepts, and refuses misspelt keys.
+func TestSchemaAgreesWithTheReader(t *testing.T) {
+	resolved, err := schema(t).Resolve(nil)
+	ok(t, err)
+	const good = `{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":1},
+		"where":[{"field":"a","==":1},{"field":"b","in":["x",2,true]},{"field":"c","is":"not true"}],"with":[{"account":"{id}"}],"set":{"a":null}}]}`
+	ruled := func(more string) string {
+		return `{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things","age":{"field":"at","days":1},` + more + `}]}`
+	}
+	for text, fits := range map[string]bool{
+		good:               true,
+		ruled(`"limit":1`): true, ruled(`"limit":0`): false, ruled(`"limit":1000001`): false, ruled(`"limit":null`): false,
+		ruled(`"maxDuePercent":100`): true, ruled(`"maxDuePercent":0`): false, ruled(`"maxDuePercent":101`): false,
+		ruled(`"unless":null`): false, ruled(`"where":null`): false, ruled(`"set":null`): false,
+		ruled(`"where":[{"field":"a","in":null}]`): false, ruled(`"set":{"a":null}`): true,
+		ruled(`"gone":[{"account":"{id}"}]`): true, ruled(`"where":[{"field":"a","==":null}]`): true,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"memory":"512Mi","timeoutSeconds":1740,"retryCount":0},"collection":"t","age":{"field":"at","days":1}}]}`: true,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"memory":"512MB"},"collection":"t","age":{"field":"at","days":1}}]}`:                                      false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"timeoutSeconds":1741},"collection":"t","age":{"field":"at","days":1}}]}`:                                 false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","run":{"retryCount":6},"collection":"t","age":{"field":"at","days":1}}]}`:                                        false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"things"}]}`:                                                                                        false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","colection":"things","age":{"field":"at","days":1}}]}`:                                                           false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":"1"}}]}`:                                                                          false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":1},"where":[{"field":"a","is":"nul"}]}]}`:                                         false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","roles":{},"collection":"t","age":{"days":1}}]}`:                                                                 false,
+		`{"rules":[{"name":"cleanupThings","collection":"t","age":{"days":1}}]}`:                                                                                                   false,
+		`{"rules":[{"name":"cleanupThings","schedule":"0 4 * * *","collection":"t","age":{"days":1},"where":[{"field":"a","==":[1]}]}]}`:                                           false,
+	} {
+		var value any
+		ok(t, json.Unmarshal([]byte(text), &value))
+		if err := resolved.Validate(value); (err == nil) != fits {
+			t.Errorf("%s: %v, want that it fits: %t", text, err, fits)
+		}
+		if _, err := ParseRules(File{"rules.json", []byte(text)}); err == nil && !fits {
+			t.Errorf("%s: the reader takes it", text)
+		}
 	}
 }

@@ -3,14 +3,14 @@ package retention
 import (
 	"testing"
 	"time"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 func at(t *testing.T, s string) time.Time {
 	t.Helper()
 	v, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return v
 }
 
@@ -62,9 +62,7 @@ func TestMonthsAfter(t *testing.T) {
 
 func TestDaysBeforeIsExactly24Hours(t *testing.T) {
 	newYork, err := time.LoadLocation("America/New_York")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	// The clocks went forward on 8 March 2026: that local day has 23 hours, a day of retention still 24.
 	now := time.Date(2026, 3, 9, 0, 0, 0, 0, newYork)
 	if got, want := DaysBefore(now, 1), now.Add(-24*time.Hour); !got.Equal(want) {
@@ -77,8 +75,6 @@ func TestDaysBeforeIsExactly24Hours(t *testing.T) {
 
 func TestStamp(t *testing.T) {
 	for _, v := range []string{"2026-01-10T15:00:00Z", "2026-01-10T15:00:00.999999Z", "2026-01-11T00:00:00+09:00"} {
-		if got := Stamp(at(t, v)); got != "2026-01-10T15:00:00Z" {
-			t.Errorf("Stamp(%s) = %s", v, got)
-		}
+		check.Same(t, v, "2026-01-10T15:00:00Z", Stamp(at(t, v)))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -178,7 +179,7 @@ func TestWhatIsRefused(t *testing.T) {
 		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":{"at":"{now}"}}}`:                                           "set: a: {now} would be written as it is",
 		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":["by {deletedBy}"]}}`:                                       "set: a: {deletedBy} would be written as it is",
 		`{` + good + `,"where":[{"field":"a","<":"2026-01-31"}]}`:                                                                    `where[0]["<"]: "2026-01-31" is a time, and a condition compares no times: write "age"`,
-		`{` + good + `,"gone":[{"document":"users/{id}","where":[{"field":"a","==":1}]}]}`:                                           "gone[0].where: it cannot be beside document: leave it out",
+		`{` + good + `,"gone":[{"document":"users/{id}","where":[{"field":"a","==":1}]}]}`:                                           "gone[0].where: gone asks only whether the document exists: write all of it into \"unless\"",
 		`{"accounts":"all","age":{"by":"lastActive","days":1},"unless":[{"document":"users/{uid}","where":[{"field":"a","==":1}]}]}`: "unless[0].where: it cannot be beside document: leave it out",
 		`{` + good + `,"with":[{"objects":"p/**","field":"gsUri"}],"unless":[{"collectionGroup":"expenses","field":"receiptUri"}]}`:  "unless[0].field: a URL refers to a file, and unless looks for what refers to the document",
 
@@ -301,9 +302,7 @@ func TestWhatFollowsFromARule(t *testing.T) {
 			overrides = append(overrides, o.CollectionGroup+"."+o.FieldPath)
 		}
 		got := strings.Join(backends, " ") + " | " + strings.Join(append(index, "| "+strings.Join(overrides, " ")), " ")
-		if got != want {
-			t.Errorf("%s: %s, want %s", rule, got, want)
-		}
+		check.Same(t, rule, want, got)
 	}
 }
 
@@ -348,6 +347,7 @@ func TestWords(t *testing.T) {
 			"updatedAt is more than 90 days ago, unless holds/{id} exists, if that still holds 1 day after the rule set w; with each, also its documents in parts",
 		`{` + guests + `,"unless":[{"document":"users/{uid}"},{"document":"teams/main/holds/h-{id}"}],"limit":5}`: "deletes anonymous accounts that were last active more than 30 days ago, unless users/{uid} exists, unless teams/main/holds/h-{id} exists; 5 a run at most",
 		warnsInAll: "deletes documents of every collection drafts whose editedAt is more than 90 days ago, if that still holds 1 day after the rule set warnedAt and wrote a document to mail",
+		`{"collection":"chats/{chat}/users","age":"any","gone":[{"document":"{parent}"}]}`:     "deletes documents of chats/{chat}/users of any age and for which no document above it exists",
 		`{"accounts":"unverified","age":{"by":"creationTime","months":1}}`:                     "deletes accounts with an unverified e-mail address and only a password that were created more than 1 month ago",
 		`{"objects":"avatars/{uid}.*","age":{"hours":24},"gone":[{"document":"users/{uid}"}]}`: "deletes objects avatars/{uid}.* that were uploaded more than 24 hours ago and for which no users/{uid} exists",
 	} {
@@ -355,9 +355,7 @@ func TestWords(t *testing.T) {
 		if problems != nil {
 			t.Fatal(problems)
 		}
-		if got := e.Words(); got != want {
-			t.Errorf("%s:\n got %s\nwant %s", rule, got, want)
-		}
+		check.Same(t, rule, want, e.Words())
 	}
 }
 

@@ -1,12 +1,15 @@
 package version
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"regexp"
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 func TestOf(t *testing.T) {
@@ -20,18 +23,14 @@ func TestOf(t *testing.T) {
 		{nil, Release}, {[]debug.BuildSetting{{Key: "GOOS", Value: "linux"}}, Release}, {[]debug.BuildSetting{revision, clean}, Release + "+0123456789ab"},
 		{[]debug.BuildSetting{modified, revision}, Release + "+0123456789ab.dirty"}, {[]debug.BuildSetting{{Key: "vcs.revision", Value: "012"}}, Release + "+012"},
 	} {
-		if got := of(tt.settings); got != tt.want {
-			t.Errorf("%v: %s, want %s", tt.settings, got, tt.want)
-		}
+		check.Same(t, fmt.Sprint(tt.settings), tt.want, of(tt.settings))
 	}
 }
 
 func TestTag(t *testing.T) {
 	t.Parallel()
 	for release, want := range map[string]string{"1.2.3": "v1.2.3", "1.3.0-dev": "main"} {
-		if got := tag(release); got != want {
-			t.Errorf("%s: %s, want %s", release, got, want)
-		}
+		check.Same(t, release, want, tag(release))
 	}
 }
 
@@ -41,9 +40,7 @@ func TestPagesNameTheNewestRelease(t *testing.T) {
 	t.Parallel()
 	root := os.DirFS("../..")
 	changes, err := fs.ReadFile(root, "CHANGELOG.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	newest := strings.TrimSuffix(Release, "-dev")
 	if released := regexp.MustCompile(`(?m)^## \[(\d+\.\d+\.\d+)\]`).FindSubmatch(changes); released != nil {
 		newest = string(released[1])
@@ -72,9 +69,7 @@ func TestPagesNameTheNewestRelease(t *testing.T) {
 func TestChangelogHasThisVersion(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../CHANGELOG.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	first := regexp.MustCompile(`(?m)^## \[.*$`).FindString(string(text))
 	want := regexp.MustCompile(`^## \[` + regexp.QuoteMeta(Release) + `\] - \d{4}-\d\d-\d\d$`)
 	if strings.HasSuffix(Release, "-dev") {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/functions/placeholderusers/places"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -25,9 +25,8 @@ func TestParsePlaces(t *testing.T) {
 	want := []places.Place{
 		{Collection: "posts", Field: "userId"}, {Collection: "import-notes", Field: "author.id"}, {Collection: "notes", Group: true, Field: "author_id"},
 	}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
+	check.OK(t, err)
+	check.Same(t, "places", want, got)
 	for _, wrong := range []string{"", "posts", "posts.", ".userId", "posts.userId,", "posts/p/comments.userId", "posts.user..id", "posts.user.", "posts.userId;x.y",
 		"__all__.userId", "posts.__name__", "posts.a.__name__", strings.Repeat("a", 1501) + ".b", "a." + strings.Repeat("b", 1501), "a" + strings.Repeat(".bb", 501),
 		strings.Repeat("a.b,", 50) + "a.b", "group:", "group:notes", "group.posts:x", "groups:notes.x", "Group:notes.x", "group: notes.x", "a.b,a.b", "group:a/b.c"} {
@@ -70,9 +69,8 @@ func FuzzParsePlaces(f *testing.F) {
 			}
 		}
 		again, err := places.Parse(strings.Join(pairs, ","))
-		if diff := cmp.Diff(all, again); err != nil || diff != "" {
-			t.Errorf("%q: again %v (-want +got):\n%s", text, err, diff)
-		}
+		check.OK(t, err)
+		check.Same(t, text+", again", all, again)
 	})
 }
 
@@ -84,9 +82,7 @@ func TestReferred(t *testing.T) {
 		known bool
 	}
 	all, err := places.Parse("posts.author,lists.members,maps.author.id,group:notes.owner.id")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	f := newFunction(t, worker(cleanup.Rule[state]{
 		Name: "thing", Reach: cleanup.Reach{Items: "things", Deletes: []string{"things"}},
 		Load: cleanup.OneByOne(func(ctx context.Context, src cleanup.Source, s cleanup.Subject) (state, error) {
@@ -167,9 +163,7 @@ func TestReferred(t *testing.T) {
 // TestUnwritten: a place is written if any document has the field, whatever it holds, and asking costs a read a place.
 func TestUnwritten(t *testing.T) {
 	all, err := places.Parse("posts.author,lists.members,maps.author.id,group:notes.owner.id,nulls.x,empty.x,others.x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var got []places.Place
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) (err error) {
 		got, err = places.Unwritten(ctx, p.Documents, all)

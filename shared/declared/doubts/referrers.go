@@ -148,14 +148,14 @@ func (l *looking) referrers(ctx context.Context) {
 		}
 	}
 	l.refer(targets, found)
-	for _, at := range places {
-		l.twins(ctx, of[at], targets[0])
+	if own := targets[0]; own.with.Key == "" && own.folder == "" {
+		for _, at := range places {
+			l.twins(ctx, of[at], own)
+		}
+		l.named(ctx, own)
 	}
 	l.files(shared)
-	if l.list != nil {
-		l.copies(ctx)
-		l.named(ctx, targets[0])
-	}
+	l.copies(ctx)
 	if n := len(skipped); n > 0 {
 		if n > shown {
 			skipped = append(skipped[:shown], fmt.Sprintf("%d others", n-shown))
@@ -200,7 +200,8 @@ func (l *looking) elsewhere(ctx context.Context) (all []rule.Place) {
 		nested := func(w rule.Along) bool {
 			return strings.Contains(w.Key, ".") && top(w.Relation) == string(at) || at == rule.Anywhere(w.Subcollection)
 		}
-		return at == l.Place() || at.IsGroup() && l.Place().Same(at) || slices.Contains(collections.Names(), at.String()) || slices.ContainsFunc(l.Along(), nested)
+		return at == l.Place() || at.IsGroup() && l.Place().Same(at) || slices.Contains(collections.Names(), at.String()) ||
+			slices.ContainsFunc(l.Along(), nested)
 	})
 }
 

@@ -28,7 +28,7 @@ func (l *looking) twins(ctx context.Context, in place, own target) {
 		_, is, maybe := own.means(d.ID(), false)
 		return is || maybe
 	}
-	if in.at.IsGroup() || own.with.Key != "" || own.folder != "" || l.left() < asked+mostOf ||
+	if in.at.IsGroup() || l.left() < asked+mostOf ||
 		!slices.ContainsFunc(in.sample, alike) || slices.ContainsFunc(slices.Concat(l.Related(), l.With), says) {
 		return
 	}
@@ -41,15 +41,16 @@ func (l *looking) twins(ctx context.Context, in place, own target) {
 		ids = append(ids, d.ID())
 	}
 	if there, n, ok := l.exist(ctx, theirs); ok && 2*len(there) > n && l.have(ctx, ids, own) {
-		l.wouldStay("documents of "+string(in.at), len(there), n, fmt.Sprintf(`add {"document": "%s/%s"} to "with"`, in.at, l.hole()))
+		l.wouldStay("documents of "+string(in.at), len(there), n, fmt.Sprintf(`add {"document": "%s/HOLE"} to "with"`, in.at))
 	}
 }
 
-// have reports whether all documents with some ids are there, or deleted, so that what has the ids may belong to them.
+// have reports whether all documents are there, or deleted, that have those of some ids which are like the rule's: so what has
+// the ids may belong to them.
 func (l *looking) have(ctx context.Context, ids []string, own target) bool {
 	var mine []documents.Ref
 	for _, id := range ids {
-		if _, is := own.known[id]; !is && l.OfDocuments() {
+		if _, is, maybe := own.means(id, false); maybe && !is && l.OfDocuments() && len(mine) < mostOf {
 			mine = append(mine, documents.Ref{Collection: l.Source(), ID: id})
 		}
 	}
@@ -57,71 +58,63 @@ func (l *looking) have(ctx context.Context, ids []string, own target) bool {
 	return ok && len(there) == n
 }
 
-// hole is what stands for the id of what the rule deletes.
-func (l *looking) hole() string {
-	if l.OfDocuments() {
-		return "{id}"
-	}
-	return "{uid}"
-}
-
-// wouldStay says what has the ids of so many things of n that the rule deletes, and what to write.
+// wouldStay says what has the ids of so many things of n that the rule deletes, and what to write, where HOLE stands for the id.
 func (l *looking) wouldStay(what string, there, n int, write string) {
-	of := "accounts"
+	of, hole := "accounts", "{uid}"
 	if l.OfDocuments() {
-		of = "documents of " + l.Source()
+		of, hole = "documents of "+l.Source(), "{id}"
 	}
+	write = strings.ReplaceAll(write, "HOLE", hole)
 	l.say("%s have the ids of %d of %d %s that were looked at, and would stay: to delete them, too, %s", what, there, n, of, write)
 }
 
-// named is twins of the folders at the top of the bucket: of their files, or of the folders in them.
-func (l *looking) named(ctx context.Context, own target) {
-	if own.with.Key != "" || own.folder != "" || len(own.values) == 0 {
-		return
+// listed returns the first names that a listing of the bucket has.
+func (l *looking) listed(ctx context.Context, prefix string) []string {
+	if l.list == nil {
+		return nil
 	}
-	folders, err := l.list(ctx, "")
-	for _, folder := range folders[:min(asking, len(folders))] {
-		says := func(w rule.Relation) bool { return strings.HasPrefix(w.Objects, folder) }
-		if err != nil || !strings.HasSuffix(folder, "/") || slices.ContainsFunc(l.With, says) || l.deletesBelow(folder) {
-			continue
-		}
-		n, there, rest := min(leastOf, len(own.values)), 0, ""
-		for _, id := range own.values[:n] {
-			var names []string
-			names, err = l.list(ctx, folder+id.(string))
-			at := slices.IndexFunc(names, func(name string) bool { return idOf(name, folder) == id })
-			if at >= 0 {
-				there, rest = there+1, map[bool]string{true: "/**", false: ".*"}[strings.Contains(names[at][len(folder):], "/")]
-			}
-		}
-		if 2*there <= n || err != nil {
-			continue
-		}
-		var ids []string
-		names, failed := l.list(ctx, folder)
-		for _, name := range names {
-			id := idOf(name, folder)
-			if _, is, maybe := own.means(id, false); (is || maybe) && len(ids) < asked {
-				ids = append(ids, id)
-			}
-		}
-		if err = failed; err != nil || !l.have(ctx, ids, own) {
-			continue
-		}
-		objects := folder + l.hole() + rest
-		write := fmt.Sprintf(`add {"objects": %q} to "with"`, objects)
-		if rest == ".*" || !l.OfDocuments() {
-			write = fmt.Sprintf(`write a rule about files, {"objects": %q, "gone": [{"document": "%s/%s"}]}`, objects,
-				cmp.Or(l.Source(), "users"), l.hole())
-		}
-		l.wouldStay("files below "+folder, there, n, write)
-	}
+	names, err := l.list(ctx, prefix)
 	l.failed = cmp.Or(l.failed, err)
+	return names
 }
 
 // deletesBelow reports whether a rule about files is about some of a folder.
 func (l *looking) deletesBelow(folder string) bool {
 	return slices.ContainsFunc(l.beside, func(r rule.Rule) bool { return strings.HasPrefix(r.Objects, folder) })
+}
+
+// named is twins of the folders at the top of the bucket: of their files, or of the folders in them.
+func (l *looking) named(ctx context.Context, own target) {
+	folders, ids := l.listed(ctx, ""), own.values[:min(leastOf, len(own.values))]
+	for _, folder := range folders[:min(asking, len(folders))] {
+		says := func(w rule.Relation) bool { return strings.HasPrefix(w.Objects, folder) }
+		if !strings.HasSuffix(folder, "/") || slices.ContainsFunc(l.With, says) || l.deletesBelow(folder) {
+			continue
+		}
+		there, inFolders := 0, false
+		for _, id := range ids {
+			names := l.listed(ctx, folder+id.(string))
+			if at := slices.IndexFunc(names, func(name string) bool { return idOf(name, folder) == id }); at >= 0 {
+				there, inFolders = there+1, strings.Contains(names[at][len(folder):], "/")
+			}
+		}
+		if 2*there <= len(ids) {
+			continue
+		}
+		all := l.listed(ctx, folder)
+		for i, name := range all {
+			all[i] = idOf(name, folder)
+		}
+		objects := folder + "HOLE" + map[bool]string{true: "/**", false: ".*"}[inFolders]
+		write := fmt.Sprintf(`add {"objects": %q} to "with"`, objects)
+		if !inFolders || !l.OfDocuments() {
+			write = fmt.Sprintf(`write a rule about files, {"objects": %q, "gone": [{"document": "%s/HOLE"}]}`, objects,
+				cmp.Or(l.Source(), "users"))
+		}
+		if l.have(ctx, all, own) {
+			l.wouldStay("files below "+folder, there, len(ids), write)
+		}
+	}
 }
 
 // copies says of files that are deleted because a field refers to them that their resized copies would stay.
@@ -131,15 +124,14 @@ func (l *looking) copies(ctx context.Context) {
 		if w.Field == "" || folder == "" || l.deletesBelow(folder) {
 			continue
 		}
-		names, err := l.list(ctx, folder)
-		l.failed = cmp.Or(l.failed, err)
+		names := l.listed(ctx, folder)
 		at := slices.IndexFunc(names, func(name string) bool {
 			of := declared.OriginalOf(name)
 			return of != name && slices.Contains(names, of)
 		})
 		if at >= 0 {
-			l.say(`%s: resized copies, such as %s, would stay: to delete them, too, write a rule about files, {"objects": %q, "gone": [%s]}`,
-				w.Key, names[at], w.Objects, byField(l.at, w.Field))
+			l.say(`%s: resized copies, such as %s, would stay: to delete them, too, write a rule about files, {"objects": %q, `+
+				`"gone": [%s]}`, w.Key, names[at], w.Objects, byField(l.at, w.Field))
 		}
 	}
 }

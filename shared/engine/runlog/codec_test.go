@@ -16,17 +16,12 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = check.OK
 
 func ref(id string) documents.Ref { return documents.Ref{Collection: "things", ID: id} }
 
@@ -58,9 +53,8 @@ func TestPack(t *testing.T) {
 	entries, err := Pack(want)
 	ok(t, err)
 	got, err := Unpack(entries)
-	if diff := cmp.Diff(want, got, protocmp.Transform(), cmpopts.EquateEmpty()); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
+	ok(t, err)
+	check.Same(t, "records", want, got, protocmp.Transform(), cmpopts.EquateEmpty())
 	if w := got[2].Write; !w.Found || len(w.Before) > 0 || !slices.Equal(w.Removed, []string{"gone"}) {
 		t.Errorf("an empty document that loses a field is %+v", w)
 	}
@@ -70,9 +64,8 @@ func TestPack(t *testing.T) {
 func TestPackWhatIsLarge(t *testing.T) {
 	noise := rand.NewChaCha8([32]byte{1})
 	large := make([]byte, 1<<20-200)
-	if _, err := noise.Read(large); err != nil {
-		t.Fatal(err)
-	}
+	_, err := noise.Read(large)
+	ok(t, err)
 	r, err := undo.Of(documents.Write{Op: documents.Delete, Ref: ref("large")}, documents.Document{Data: map[string]any{"x": large}}, true)
 	ok(t, err)
 	entries, err := Pack([]undo.Record{r, r})
@@ -158,9 +151,7 @@ func TestRecordsThatNoRunLeft(t *testing.T) {
 
 func TestWhatCannotBeKept(t *testing.T) {
 	_, err := undo.Of(documents.Write{Op: documents.Delete, Ref: ref("a")}, documents.Document{Data: map[string]any{"odd": struct{}{}}}, true)
-	if err == nil || !strings.Contains(err.Error(), "things/a") || !strings.Contains(err.Error(), "odd") {
-		t.Error(err)
-	}
+	check.Fails(t, err, "things/a", "odd")
 	_, err = undo.Of(documents.Write{Op: documents.Delete, Ref: ref("a\x1b")}, documents.Document{Data: map[string]any{"odd": struct{}{}}}, true)
 	if err == nil || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("what a client wrote is repeated: %q", err)
@@ -216,9 +207,7 @@ func TestWithout(t *testing.T) {
 		for _, place := range tt.stayed {
 			stayed[place] = true
 		}
-		if diff := cmp.Diff(tt.want, without(slices.Clone(all), stayed)); diff != "" {
-			t.Errorf("%s stayed (-want +got):\n%s", name, diff)
-		}
+		check.Same(t, name+" stayed", tt.want, without(slices.Clone(all), stayed))
 	}
 }
 
@@ -314,9 +303,7 @@ func TestDoneOnly(t *testing.T) {
 		t.Errorf("without: %v, %v", writes, err)
 	}
 	entry.Answered(true)
-	if over := log.TakeOver(); len(over) != 0 {
-		t.Errorf("with a Todo %v is over", over)
-	}
+	check.Same(t, "over with a Todo", 0, len(log.TakeOver()))
 	entry.Answered(false)
 	if over := log.TakeOver(); len(over) != 1 || over[0] != entry.done(0) {
 		t.Errorf("without one %v is over", over)

@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 )
 
@@ -66,12 +65,8 @@ func TestAccountsOfSeveralCommitsGoTogether(t *testing.T) {
 		t.Fatalf("calls %v, want two", calls)
 	}
 	slices.Sort(calls[1])
-	if diff := cmp.Diff([]string{"a", "b", "bad", "c", "d"}, calls[1]); diff != "" {
-		t.Errorf("second call (-want +got):\n%s", diff)
-	}
-	if got := fmt.Sprint(results); got != "[[<nil>] [<nil> <nil>] [refused <nil>] [<nil>]]" {
-		t.Errorf("results %s", got)
-	}
+	check.Same(t, "second call", []string{"a", "b", "bad", "c", "d"}, calls[1])
+	check.Same(t, "results", "[[<nil>] [<nil> <nil>] [refused <nil>] [<nil>]]", fmt.Sprint(results))
 	if third := remove("x", "y"); len(third) != 2 || third[0] == nil || third[1] == nil {
 		t.Errorf("results of a call that panics: %v", third)
 	}
@@ -121,8 +116,6 @@ func TestNamesLastAMinute(t *testing.T) {
 			})
 		}
 		batches.Wait()
-		if reads != step.reads {
-			t.Errorf("%d readings after %s, want %d", reads, step.after, step.reads)
-		}
+		check.Same(t, "readings after "+fmt.Sprint(step.after), step.reads, reads)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -106,9 +107,8 @@ func newWorld(t *testing.T) world {
 		f.Set(t, "friends/"+id, map[string]any{"friend": id, "count": 5, "other": "x"})
 		f.Set(t, "drafts/"+id, map[string]any{"name": id, "at": f.Now, "odd field`": []any{nil, 1.5}})
 		f.Put(t, "users/"+id+"/a.png", map[string]string{"k": "v"}, []byte(id))
-		if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID(id).Email(id+"@example.com").DisplayName("N")); err != nil {
-			t.Fatal(err)
-		}
+		_, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID(id).Email(id+"@example.com").DisplayName("N"))
+		ok(t, err)
 	}
 	f.Put(t, "orphan", nil, []byte("o"))
 	f.Env["UNDO_DAYS"] = "7"
@@ -116,13 +116,7 @@ func newWorld(t *testing.T) world {
 	return world{f, p}
 }
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = check.OK
 
 // undo takes a run back and returns the targets by what was done, and the reasons of the conflicts.
 func (w world) undo(t *testing.T, runID string, o restore.Options) (byStep map[undo.Step][]string, why map[string]string) {
@@ -231,9 +225,8 @@ func TestConflicts(t *testing.T) {
 	w.update(t, "friends/u1", "other", "y")
 	w.Set(t, "gone/u0", map[string]any{"n": 2})
 	w.Put(t, "users/u0/a.png", nil, []byte("new"))
-	if _, err := w.Auth(t).CreateUser(ctx, new(auth.UserToCreate).UID("u0").Email("new@example.com")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.Auth(t).CreateUser(ctx, new(auth.UserToCreate).UID("u0").Email("new@example.com"))
+	ok(t, err)
 	w.Put(t, "orphan", nil, []byte("new"))
 
 	foretold, _ := w.undo(t, report.RunID, restore.Options{})
@@ -253,9 +246,7 @@ func TestConflicts(t *testing.T) {
 		"users/u0": "created it", "friends/u0": "changed count", "gone/u0": "changed it", "gs://bucket/orphan": "uploaded it again",
 		"gs://bucket/users/u0/a.png": "only together with users/u0", "account u0": "only together with users/u0",
 	} {
-		if !strings.Contains(why[target], part) {
-			t.Errorf("%s: %q should say %q", target, why[target], part)
-		}
+		check.Holds(t, why[target], part)
 	}
 	u1 := w.Documents(t, "friends")["u1"]
 	enginetest.Want(t, "friends/u1", map[string]any{"friend": "u1", "count": int64(5), "other": "y"}, u1)
@@ -331,9 +322,7 @@ func TestOnlyAFolder(t *testing.T) {
 	enginetest.Want(t, "objects", []string{"users/u1/b/c.png", "users/u1/b/d.png"}, w.Objects(t))
 	w.keeps(t, folder+"u1/b/c.png", folder+"u1/b/d.png")
 	err := w.tried(t, report.RunID, restore.Options{Apply: true, Only: []string{folder + "u1/none/"}})
-	if !errors.Is(err, restore.ErrNotInLog) {
-		t.Errorf("a folder that held nothing: %v", err)
-	}
+	check.Is(t, "a folder that held nothing", err, restore.ErrNotInLog)
 	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{folder + "u2/"}})
 	all := []string{"users/u1/b/c.png", "users/u1/b/d.png", "users/u2/a.png"}
 	enginetest.Want(t, "objects", all, w.Objects(t))
@@ -381,17 +370,13 @@ func TestLeaseLost(t *testing.T) {
 				}
 				return nil
 			})
-			if !errors.Is(err, restore.ErrLeaseLost) {
-				t.Fatal(err)
-			}
+			check.Is(t, "undo", err, restore.ErrLeaseLost)
 			if told == 0 || len(w.Objects(t)) == 4 {
 				t.Errorf("%d told, %d objects: want a part of it", told, len(w.Objects(t)))
 			}
 			w.lease(t, "", 0)
 			w.undo(t, report.RunID, apply)
-			if things := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t)); things != 10 {
-				t.Errorf("%d things are back, want all 10", things)
-			}
+			enginetest.Want(t, "things that are back", 10, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts"))+len(w.Objects(t)))
 		})
 	}
 }
@@ -436,9 +421,7 @@ func TestManyAtOnce(t *testing.T) {
 	const n = 60
 	w := newWorld(t)
 	w.PutMany(t, n, func(i int) (string, map[string]string) { return fmt.Sprintf("users/u1/%02d.png", i), nil })
-	w.SetMany(t, 5*n, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("drafts/d%03d", i), map[string]any{"name": "x"}
-	})
+	w.SetAlike(t, 5*n, "drafts/d%03d", map[string]any{"name": "x"})
 	objects := w.Objects(t)
 	report := w.run(t)
 	var telling atomic.Bool
@@ -471,9 +454,7 @@ func TestObjectsThatAreNotThere(t *testing.T) {
 	lost := []string{"gs://bucket/orphan", "gs://bucket/users/u0/a.png", "gs://bucket/users/u1/a.png", "gs://bucket/users/u2/a.png"}
 	enginetest.Want(t, "lost", lost, steps[undo.Lost])
 	for _, target := range lost {
-		if !strings.Contains(why[target], "not among the bucket's soft-deleted objects and versions") {
-			t.Errorf("%s: %q", target, why[target])
-		}
+		check.Holds(t, why[target], "not among the bucket's soft-deleted objects and versions")
 	}
 	w.Put(t, "users/u0/a.png", nil, nil)
 	file := "gs://" + w.Bucket + "/users/"
@@ -502,9 +483,7 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 	} {
 		for _, apply := range []bool{false, true} {
 			err := tt.p.Undo(t.Context(), tt.runID, restore.Options{Apply: apply}, func(o restore.Outcome) error { return fmt.Errorf("%+v", o) })
-			if !errors.Is(err, tt.want) {
-				t.Errorf("%s: %v, want %v", name, err, tt.want)
-			}
+			check.Is(t, name, err, tt.want)
 		}
 	}
 	enginetest.Want(t, "users that are back", 0, len(w.Documents(t, "users")))
@@ -610,17 +589,18 @@ func TestRacedThingsStayAsTheyAre(t *testing.T) {
 	enginetest.Want(t, "name", any("kept"), w.Documents(t, "drafts")["u0"]["name"])
 }
 
-// TestObjectsThatTheRunLeft: what Cloud Storage held, an undo leaves when its owner has deleted it since.
+// TestObjectsThatTheRunLeft: nothing is wrong with a run that Cloud Storage does not let delete an object, and what it held, an undo
+// leaves when its owner has deleted it since.
 func TestObjectsThatTheRunLeft(t *testing.T) {
 	w := newWorld(t)
 	hold := func(on bool) {
 		orphan := w.Storage(t).Bucket(w.Bucket).Object("orphan")
-		if _, err := orphan.Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: on}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := orphan.Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: on})
+		ok(t, err)
 	}
 	hold(true)
 	rep := w.run(t)
+	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 1}, rep.Kept)
 	hold(false)
 	w.deleteObject(t, "orphan")
 	steps, why := w.undo(t, rep.RunID, apply)
@@ -703,9 +683,8 @@ func TestDeletedByTwoRules(t *testing.T) {
 // update writes a field of a document.
 func (w world) update(t *testing.T, path, field string, value any) {
 	t.Helper()
-	if _, err := w.Firestore(t).Doc(path).Update(t.Context(), []firestore.Update{{Path: field, Value: value}}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.Firestore(t).Doc(path).Update(t.Context(), []firestore.Update{{Path: field, Value: value}})
+	ok(t, err)
 }
 
 // deleteObject deletes an object as its owner does.
@@ -848,9 +827,7 @@ func TestForgedAccounts(t *testing.T) {
 		})
 		slices.Sort(refused)
 		slices.Sort(back)
-		if !errors.Is(err, restore.ErrRefused) {
-			t.Errorf("%+v: %v", o, err)
-		}
+		check.Is(t, fmt.Sprintf("%+v", o), err, restore.ErrRefused)
 		if len(o.Only) > 0 {
 			enginetest.Want(t, "refused of one", []string{"account x1"}, refused)
 			enginetest.Want(t, "back of one", 0, len(back))
@@ -884,9 +861,7 @@ func TestDamagedLog(t *testing.T) {
 				t.Errorf("%s: %s %s", name, o.Step, o.Target)
 				return nil
 			})
-			if err == nil || !strings.Contains(err.Error(), log+"/"+name) || !strings.Contains(err.Error(), "delete what of it") {
-				t.Errorf("%s: %v", name, err)
-			}
+			check.Fails(t, err, log+"/"+name, "delete what of it")
 		}
 		if held, _ := said(t, w.restorer); held != nil {
 			t.Errorf("held: %v", held)
@@ -908,9 +883,7 @@ func TestForgedRuns(t *testing.T) {
 	tries := func(want error, o restore.Options) {
 		t.Helper()
 		o.Apply = true
-		if err := w.tried(t, id, o); !errors.Is(err, want) {
-			t.Errorf("%v, want %v", err, want)
-		}
+		check.Is(t, "undo", w.tried(t, id, o), want)
 	}
 	tries(restore.ErrNoReport, restore.Options{})
 	w.Set(t, "cleanupRuns/"+id, map[string]any{"job": "anotherJob"})
