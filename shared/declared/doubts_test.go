@@ -46,16 +46,16 @@ func TestDoubts(t *testing.T) {
 			"with[0].with[0]: no document of drafts/{id}/comments has of, so nothing is deleted along by it: is that its name?"}},
 		"a date and a text for what fields hold": {fields{"age": fields{"field": "never", "days": 0, "optional": true}, "with": all, "warn": fields{"days": 7, "field": "w",
 			"create": "mail", "data": fields{"to": array{"author"}, "message": fields{"state": "{id}"}}}}, 30, nil, []string{
-			"never is null, or missing, in all documents of drafts: did nobody set it yet?",
+			"no document of drafts has a value in never: is that its name?",
 			`warn.data: to[] would be the text "author": for what the field holds, write {author}`}},
 		"a text for a value": {fields{"age": "any", "where": array{fields{"field": "open", "==": "true"}}, "with": all}, 30, nil, []string{
 			`where[0]: there is no document of drafts whose open is "true"; the documents looked at have true`}},
 		"names": {fields{"age": fields{"field": "att", "days": 30}, "where": array{fields{"field": "stat", "==": "open"}}, "with": all}, 30, nil,
-			[]string{"no document of drafts has stat: is it state?", "no document of drafts has att: is it at?"}},
+			[]string{"no document of drafts has a value in stat: is it state?", "no document of drafts has a value in att: is it at?"}},
 		"a condition that keeps nothing": {fields{"age": "any", "unless": array{fields{"field": "stat", "==": "open"}, fields{"field": "state", "==": "open"}}, "with": all}, 30, nil,
 			[]string{"unless[0]: no document of drafts has stat, so it keeps nothing: is it state?"}},
 		"a hole": {fields{"age": "any", "gone": array{fields{"document": "users/{userId}"}}, "with": all}, 30, nil,
-			[]string{"no document of drafts has userId: is that its name?"}},
+			[]string{"no document of drafts has a value in userId: is that its name?"}},
 		"no braces": {fields{"collection": "drafts/draft/comments", "age": "any"}, 30, nil, []string{
 			"the collection drafts/draft/comments has no document: is it drafts/{draft}/comments?"}},
 		"another collection": {fields{"collection": "draft", "age": "any"}, 30, nil, []string{"the collection draft has no document: is it drafts?"}},
@@ -152,7 +152,7 @@ func TestDoubtsOfMany(t *testing.T) {
 		want []string
 	}{
 		"a collection": {fields{"collection": "drafts", "where": array{fields{"field": "rare", "==": "x"}, fields{"field": "state", "in": array{"c", "d"}},
-			fields{"field": "none", "==": 1}, fields{"field": "n", ">": 200}}, "age": "any"}, []string{"no document of drafts has none: is that its name?",
+			fields{"field": "none", "==": 1}, fields{"field": "n", ">": 200}}, "age": "any"}, []string{"no document of drafts has a value in none: is that its name?",
 			"where[1]: there is no document of drafts whose state is c or d; the documents looked at have a",
 			"where[3]: there is no document of drafts whose n is more than 200"}},
 		"a group": {fields{"collectionGroup": "drafts", "where": array{fields{"field": "none", "==": 1}, fields{"field": "state", "==": "c"}}, "age": "any"}, nil},

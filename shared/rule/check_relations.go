@@ -153,8 +153,8 @@ var ofURLs = regexp.MustCompile(`(?i)(^|_|\.|[a-z])(ur[il]s?)(\[\])?$`)
 // naming checks a relation of documents whose field names the item.
 func (c *checker) naming(key, role string, r *Relation) {
 	if above := path.Dir(r.Collection); role == withRole && strings.Contains(above, "{") && !strings.Contains(above, "{id}") {
-		c.Add(key+".collection", "%q is many collections, and with looks in one: write a rule about these documents, with gone, or have "+
-			"documents of one collection refer to the item", r.Collection)
+		c.Add(key+".collection", "%q is many collections, and with looks in one: write a rule about these documents, with gone, or "+
+			"have documents of one collection refer to the item", r.Collection)
 		return
 	}
 	pattern.CheckCollection(&c.Problems, key+".collection", r.Collection, false)

@@ -57,18 +57,10 @@ func (l *looking) fields(ctx context.Context) {
 	for _, field := range judged.Judged()[l.Source()] {
 		field, _, _ = strings.Cut(field, "[]")
 		set := func(d documents.Document) bool { return d.Value(field) != nil }
-		isNull := func(d documents.Document) bool {
-			_, there := d.Lookup(field)
-			return there
-		}
 		if l.Warn != nil && field == l.Warn.Field || l.has(ctx, l.place, set, documents.Filter{Field: field, Op: "!=", Value: nil}) {
 			continue
 		}
-		if slices.ContainsFunc(l.sample, isNull) {
-			l.say("%s is null, or missing, in all documents of %s: did nobody set it yet?", field, l.Source())
-			continue
-		}
-		l.say("no document of %s has %s: %s", l.Source(), field, l.meant(ctx, l.at, field))
+		l.say("no document of %s has a value in %s: %s", l.Source(), field, l.meant(ctx, l.at, field))
 	}
 }
 

@@ -239,15 +239,14 @@ func (l *looking) leads(ctx context.Context, of rule.Relation) {
 	if !ok {
 		return
 	}
-	several := strings.ContainsAny(of.Document, "[*")
+	lacks := func(ref documents.Ref) bool { return there[ref].Path == "" }
 	found := len(there)
-	if several { // of many items, the values may be alike
-		n = len(refs)
-		found = len(slices.DeleteFunc(slices.Clone(refs), func(ref documents.Ref) bool { return there[ref].Path == "" }))
+	if strings.ContainsAny(of.Document, "[*") { // of many items, the values may be alike
+		n, found = len(refs), len(slices.DeleteFunc(refs, lacks))
 	}
 	l.lacks(ctx, of, place{of.Place(l.Place()), slices.Collect(maps.Values(there)), false})
 	l.noIDs(of, fields, there)
-	kept := len(slices.DeleteFunc(slices.Clone(single), func(ref documents.Ref) bool { return there[ref].Path == "" }))
+	kept := len(slices.DeleteFunc(slices.Clone(single), lacks))
 	so := ", so nearly all of these are due"
 	switch {
 	case isUnless(of):

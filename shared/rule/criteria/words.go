@@ -57,9 +57,10 @@ func (c Condition) Kept(a Answer, of Lookup) (reason string, invalid bool) {
 func Shown(want any) (texts []string) {
 	for _, v := range listOf(want) {
 		text := fmt.Sprint(v)
+		_, isText := v.(string)
 		if v == nil {
 			text = "null"
-		} else if _, isText := v.(string); strings.Join(strings.Fields(text), " ") != text || isText && json.Valid([]byte(text)) || text == "" {
+		} else if strings.Join(strings.Fields(text), " ") != text || text == "" || isText && json.Valid([]byte(text)) {
 			text = fmt.Sprintf("%q", text)
 		}
 		texts = append(texts, text)
