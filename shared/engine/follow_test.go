@@ -152,7 +152,7 @@ func TestObjectsThatChangeBetweenRuns(t *testing.T) {
 
 // TestADeletionWithoutAnAnswer may have taken effect: an undo brings the object back.
 func TestADeletionWithoutAnAnswer(t *testing.T) {
-	f := ruleFunction(t, filesJob())
+	f := ruleFunction(t, filesJob(nil))
 	if !f.EmbeddedStorage() {
 		t.Skip("only the embedded Storage has a soft delete, from which objects come back")
 	}

@@ -129,40 +129,48 @@ func TestRunAfterRunOfAPlan(t *testing.T) {
 func TestNoRunFollowsHere(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		disturb func(t *testing.T, s *stoppable, cancel func()) // while it applies
+		disturb func(t *testing.T, s *stoppable, cancel func()) // while it applies, and has got on
 		limit   string
 		want    report.Status
+		left    int
 	}{
-		"canceled": {disturb: func(_ *testing.T, _ *stoppable, cancel func()) { cancel() }, want: report.Partial},
+		"canceled": {disturb: func(_ *testing.T, _ *stoppable, cancel func()) { cancel() }, want: report.Partial, left: 125},
 		"stopped": {disturb: func(t *testing.T, s *stoppable, _ func()) {
 			t.Helper()
 			s.tell(t)
-		}, want: report.Partial},
-		"got nowhere": {disturb: func(_ *testing.T, s *stoppable, _ func()) { s.ahead.Add(300) }, want: report.Partial},
+		}, want: report.Partial, left: 125},
+		"got nowhere": {want: report.Partial, left: 200},
 		"lost its lease": {disturb: func(t *testing.T, s *stoppable, _ func()) {
 			t.Helper()
 			s.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-other", s.Clock().Add(time.Minute)))
-		}, want: report.Partial},
-		"aborted": {limit: "1", want: report.Aborted},
+		}, want: report.Partial, left: 100},
+		"aborted": {limit: "1", want: report.Aborted, left: 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSlow(t, 5)
+			s := newSlow(t, 200)
+			s.Job = thingsJob(100)
 			if tt.limit != "" {
 				s.Env["MAX_ACTIONS"] = tt.limit
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			s.Hooks.BeforeApply = func() {
-				if tt.disturb != nil {
+			onCalls(s.Function, deletions, func(n int) error {
+				if n == 2 {
 					tt.disturb(t, s, cancel)
+				}
+				return nil
+			})
+			s.Hooks.BeforeApply = func() {
+				if tt.disturb == nil {
+					s.ahead.Add(300)
 				}
 			}
 			all := s.here(ctx, t, engine.Options{}, ignore)
 			if len(all) != 1 || all[0].Status != tt.want {
 				t.Errorf("%d runs, the first %s", len(all), all[0].Status)
 			}
-			enginetest.Want(t, "left", 5, len(left(t, s.Function)))
+			enginetest.Want(t, "left", tt.left, len(left(t, s.Function)))
 		})
 	}
 }

@@ -35,14 +35,23 @@ import (
 // not anybody knows its name. One that never ran and is about other things does its work. Then all is deleted again.
 func TestHeld(t *testing.T) {
 	w, rep := newRun(t)
-	w.Set(t, "cleanupJobs/elsewhere", map[string]any{})
+	w.Set(t, "cleanupJobs/elsewhere", enginetest.From("behind it"))
 	known, unrelated := job, cleanup.Job{Name: "unrelatedJob", Plan: func(context.Context, *cleanup.Planner) error { return nil }}
 	known.Name = "knownJob"
 	w.restorer.Jobs = map[string]cleanup.Job{"testJob": job, known.Name: known, unrelated.Name: unrelated}
+	for name, reach := range map[string]cleanup.Reach{
+		"judges": {Items: "drafts"}, "writes": {Items: "x", Writes: []string{"drafts"}}, "signsOut": {Items: "x", Account: true}, "unlike": {Items: "x"},
+	} {
+		rule := plain
+		rule.Reach, rule.Change = reach, users.Change
+		w.restorer.Jobs[name] = cleanup.Job{Name: name, Rules: []cleanup.AnyRule{rule}}
+		w.Set(t, "cleanupJobs/"+name, map[string]any{})
+	}
 	w.undo(t, rep.RunID, restore.Options{Apply: true, By: "ann"})
 	held, kept := said(t, w.restorer)
-	enginetest.Want(t, "held", []string{"elsewhere", "new-jobs", "testJob"}, held)
+	enginetest.Want(t, "held", []string{"elsewhere", "judges", "new-jobs", "signsOut", "testJob", "writes"}, held)
 	enginetest.Want(t, "kept", 0, len(kept))
+	enginetest.Want(t, "begins anew", any(true), w.Documents(t, "cleanupJobs")["elsewhere"]["rewound"])
 	next := w.Run(t, "")
 	enginetest.Want(t, "next", report.Skipped, next.Status)
 	if len(next.Warnings) != 1 || !strings.Contains(next.Warnings[0], `by "ann", because "it came back by undoing a run"`) {
@@ -97,9 +106,15 @@ func TestNothingCameBack(t *testing.T) {
 	w, rep := newRun(t)
 	w.undo(t, rep.RunID, apply)
 	w.resume(t)
+	once, lost := w.restorer, new(atomic.Bool)
+	w.restorer = w.losing(t, lost)
 	w.undo(t, rep.RunID, apply)
+	enginetest.Want(t, "an answer was lost", true, lost.Load())
 	held, _ := said(t, w.restorer)
 	enginetest.Want(t, "held", []string(nil), held)
+	ok(t, once.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error { return once.Hold(t.Context(), "testJob", "ann", "not yet") }))
+	held, _ = said(t, w.restorer)
+	enginetest.Want(t, "held meanwhile", []string{"testJob"}, held)
 	byHand, byUndo := enginetest.HeldBy("ann", "the rule is wrong"), enginetest.HeldBy("ann", "it came back")
 	byUndo["held"].(map[string]any)["runId"] = "testJob-other"
 	for name, record := range map[string]map[string]any{"by hand": byHand, "by another undo": byUndo} {
@@ -112,17 +127,22 @@ func TestNothingCameBack(t *testing.T) {
 		w.Delete(t, path)
 	}
 	w.Set(t, "users/u1", map[string]any{"name": "another"})
-	var lost atomic.Bool
-	w.restorer = w.dying(t, new(atomic.Bool), func(request any, send func() error) error {
+	lost.Store(false)
+	w.undo(t, rep.RunID, restore.Options{Apply: true, Only: []string{"users/u1", "drafts/u1"}})
+	enginetest.Want(t, "an answer was lost", true, lost.Load())
+	w.keeps(t, "drafts/u1")
+}
+
+// losing loses the first answer to what holds a job, once more whenever lost is reset.
+func (w world) losing(t *testing.T, lost *atomic.Bool) restore.Project {
+	t.Helper()
+	return w.dying(t, new(atomic.Bool), func(request any, send func() error) error {
 		commit, _ := request.(*firestorepb.CommitRequest)
 		if strings.Contains(fmt.Sprint(commit.GetWrites()), "undoing a run") && lost.CompareAndSwap(false, true) {
 			return errors.Join(send(), status.Error(codes.Unavailable, "lost"))
 		}
 		return send()
 	})
-	w.undo(t, rep.RunID, restore.Options{Apply: true, Only: []string{"users/u1", "drafts/u1"}})
-	enginetest.Want(t, "an answer was lost", true, lost.Load())
-	w.keeps(t, "drafts/u1")
 }
 
 // TestTooManyToKeep: nothing comes back, and nothing is kept.
@@ -305,6 +325,12 @@ func TestOtherDatabases(t *testing.T) {
 	ok(t, other.DB.Put(t.Context(), []documents.Write{running}))
 	file := "gs://" + w.Bucket + "/users/u1/a.png"
 	part := o
+	part.Only, part.Elsewhere = []string{"drafts/u0"}, func(func(restore.Project) error) error {
+		t.Error("the jobs of another database are asked about a document")
+		return nil
+	}
+	w.undo(t, report.RunID, part)
+	part = o
 	part.Only = []string{"drafts/u1", "account u1", file}
 	w.undo(t, report.RunID, part)
 	held, kept := said(t, other)

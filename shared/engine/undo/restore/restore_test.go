@@ -381,6 +381,35 @@ func TestLeaseLost(t *testing.T) {
 	}
 }
 
+// TestNothingComesBackWithoutTheLease: it is asked for right before whatever is written, and not only before each entry of the log.
+func TestNothingComesBackWithoutTheLease(t *testing.T) {
+	for _, only := range [][]string{nil, {"account u0"}} {
+		nothingComesBackWithoutTheLease(t, only)
+	}
+}
+
+func nothingComesBackWithoutTheLease(t *testing.T, only []string) {
+	t.Helper()
+	for entry, lost := 0, true; lost; entry++ {
+		w, report := newRun(t)
+		now, late := time.Now(), atomic.Int64{}
+		w.Clock = func() time.Time { return now.Add(time.Duration(late.Load())) }
+		err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true, Only: only, Progress: func(done, _ int) {
+			if done == entry {
+				late.Store(int64(3 * time.Minute))
+			}
+		}}, func(o restore.Outcome) error {
+			if late.Load() > 0 && o.Step.Back() {
+				t.Errorf("%s came back", o.Target)
+			}
+			return nil
+		})
+		if lost = late.Load() > 0; err != nil && (!lost || !errors.Is(err, restore.ErrLeaseLost)) {
+			t.Errorf("entry %d: %v", entry, err)
+		}
+	}
+}
+
 // lease gives somebody the job's lease, or nobody.
 func (w world) lease(t *testing.T, holder string, length time.Duration) {
 	t.Helper()
@@ -554,6 +583,7 @@ func TestAnotherBucket(t *testing.T) {
 	refused("a run that was killed")
 	w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "users", 3, len(w.Documents(t, "users")))
+	enginetest.Want(t, "its report", any("killed"), w.Documents(t, "cleanupRuns")[report.RunID]["status"])
 }
 
 // TestAnotherJobIsUnderWay: it might delete what comes back, for it began before it could know. One that begins later knows.
@@ -623,7 +653,7 @@ func TestStayed(t *testing.T) {
 	for _, which := range []string{"neither", "first", "second", "both"} {
 		w, report := newRun(t)
 		passes := job
-		passes.Reach.Account = true
+		passes.AccountRule = new(cleanup.AccountRule)
 		w.restorer.Jobs = map[string]cleanup.Job{job.Name: passes}
 		generation := w.Put(t, "users/z/a.png", nil, []byte("z")).Generation
 		w.deleteObject(t, "users/z/a.png")
