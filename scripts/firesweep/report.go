@@ -194,8 +194,10 @@ func (p *printer) actions(r *report.Report) {
 	}
 }
 
-// isNeverFound reports whether a run failed by the one limit that stops only the first run.
-func isNeverFound(f report.Failure) bool { return f.Limit != nil && f.Limit.Limit == report.NeverFound }
+// isNeverFound reports whether a run failed by the one limit that may stop only the first run, and by a reason that does.
+func isNeverFound(f report.Failure) bool {
+	return f.Limit != nil && f.Limit.Limit == report.NeverFound && strings.Contains(f.Limit.Why, "The next run deletes")
+}
 
 // backWords says when a run was taken back.
 func backWords(u *report.Undone) string {

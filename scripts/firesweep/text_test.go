@@ -58,7 +58,7 @@ func TestActions(t *testing.T) {
 	p.actions(&report.Report{Status: report.Completed, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Done: 2}}})
 	want(t, "what a whole run kept", "  delete draft: 2 of 3 done\n  1 item turned out to be kept\n", out.String())
 	first := &report.Report{Job: "cleanupDrafts", Status: report.Aborted, Actions: map[string]report.Counts{"delete draft": {Planned: 3}}}
-	first.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Why: "raws holds no file"}})
+	first.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Why: "raws holds no file. The next run deletes"}})
 	p.actions(first)
 	wantParts(t, out.String(), "3 were not done this time. The next run does them: correct the rule before, or firesweep hold cleanupDrafts")
 	p.ran(planned{}, ran{Report: &report.Report{Status: report.Partial}, more: true}, false)

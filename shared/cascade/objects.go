@@ -93,7 +93,7 @@ func (o Objects) named(value any, c config.Config) (names []string, kept string)
 	case o.read != nil && !isRead:
 		return nil, keptMany
 	case isRead && o.Under.Hold(names[0]):
-		return nil, o.Field + " refers to no file that is there"
+		return nil, "files of " + o.Field + " that are not there, so the documents alone are deleted"
 	case len(names) > 1:
 		return nil, o.Field + " holds a gs:// location that may be percent-encoded"
 	case !o.Under.Hold(names[0]):

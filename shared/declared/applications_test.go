@@ -342,7 +342,7 @@ func TestApplications(t *testing.T) {
 				"drafts/bare": {"cover": "a.png"}, "drafts/both": {"cover": "covers/b%20c.png"}, "drafts/other": {"cover": "x/covers/a.png"}},
 			objects: []string{"covers/a.png", "covers/b c.png", "covers/b%20c.png"},
 			gone:    []string{"drafts/none", "drafts/case", "drafts/bare", "drafts/both", "drafts/other"},
-			kept: map[string]int{"cover refers to no file that is there": 2, "cover may refer to more files than anybody can tell": 1,
+			kept: map[string]int{"files of cover that are not there, so the documents alone are deleted": 2, "cover may refer to more files than anybody can tell": 1,
 				"cover holds a text that is neither a URL nor a name below covers/": 2}},
 		"what belongs to an account without a document": {
 			rule: `"accounts":"all","age":{"by":"creationTime","days":30},"maxDuePercent":100,"with":[{"document":"users/{uid}",

@@ -54,6 +54,7 @@ func (c documentsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 	if !onlyMarks {
 		marks = ""
 		err := g.sweep(ctx)
+		c.lookups.tellAccounts(ctx, p, c.Rule)
 		if c.Scans() && (err == nil || errors.Is(err, cleanup.ErrOutOfTime)) {
 			g.shareOfScan(ctx, err == nil && !g.later)
 		}

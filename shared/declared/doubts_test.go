@@ -36,7 +36,7 @@ func TestDoubts(t *testing.T) {
 		"texts that are no times": {fields{"age": fields{"field": "author", "as": "text", "days": 30}, "with": all}, 27, nil,
 			[]string{"age: author is no time that can be read in 30 of 30, and the rule keeps these"}},
 		"what a document says": {fields{"age": "any", "unless": array{fields{"document": "users/{author}", "where": array{fields{"field": "plan", "==": "PRO"}}}}, "with": all}, 30, nil,
-			[]string{"unless[0].where[0]: plan is missing, or of another type, in all of 30: is that its name?"}},
+			[]string{"unless[0].where[0]: plan is missing in all of 30: is that its name?"}},
 		"a form of within": {fields{"age": "any", "unless": array{fields{"collection": "drafts", "field": "team", "within": fields{"field": "seen", "days": 30}}}, "with": all}, 30, nil,
 			[]string{`unless[0].within: seen is a number of seconds since 1970 in 20 of 20: write "as": "seconds"`,
 				"unless[0]: none of the 10 values of drafts.team looked at refers to a document of drafts: is it the right field?"}},
@@ -44,12 +44,18 @@ func TestDoubts(t *testing.T) {
 			"warn": fields{"days": 7, "field": "author"}}, 27, nil, []string{"warn.field: 30 of 30 have author already: unless this rule wrote it, give the mark a field of its own"}},
 		"fields of what goes along": {fields{"age": "any", "with": array{fields{"subcollection": "comments", "with": array{fields{"document": "users/{of}"}}}}}, 5, nil, []string{
 			"with[0].with[0]: no document of drafts/{id}/comments has of, so nothing is deleted along by it: is that its name?"}},
+		"a date and a text for what fields hold": {fields{"age": fields{"field": "never", "days": 0, "optional": true}, "with": all, "warn": fields{"days": 7, "field": "w",
+			"create": "mail", "data": fields{"to": array{"author"}, "message": fields{"state": "{id}"}}}}, 30, nil, []string{
+			"no document of drafts has a value in never: is that its name?",
+			`warn.data: to[] would be the text "author": for what the field holds, write {author}`}},
+		"a text for a value": {fields{"age": "any", "where": array{fields{"field": "open", "==": "true"}}, "with": all}, 30, nil, []string{
+			`where[0]: there is no document of drafts whose open is "true"; the documents looked at have true`}},
 		"names": {fields{"age": fields{"field": "att", "days": 30}, "where": array{fields{"field": "stat", "==": "open"}}, "with": all}, 30, nil,
-			[]string{"no document of drafts has stat: is it state?", "no document of drafts has att: is it at?"}},
+			[]string{"no document of drafts has a value in stat: is it state?", "no document of drafts has a value in att: is it at?"}},
 		"a condition that keeps nothing": {fields{"age": "any", "unless": array{fields{"field": "stat", "==": "open"}, fields{"field": "state", "==": "open"}}, "with": all}, 30, nil,
 			[]string{"unless[0]: no document of drafts has stat, so it keeps nothing: is it state?"}},
 		"a hole": {fields{"age": "any", "gone": array{fields{"document": "users/{userId}"}}, "with": all}, 30, nil,
-			[]string{"no document of drafts has userId: is that its name?"}},
+			[]string{"no document of drafts has a value in userId: is that its name?"}},
 		"no braces": {fields{"collection": "drafts/draft/comments", "age": "any"}, 30, nil, []string{
 			"the collection drafts/draft/comments has no document: is it drafts/{draft}/comments?"}},
 		"another collection": {fields{"collection": "draft", "age": "any"}, 30, nil, []string{"the collection draft has no document: is it drafts?"}},
@@ -68,7 +74,7 @@ func TestDoubts(t *testing.T) {
 			"gone[0]: no document of users has of, so a run does nothing: is that its name?",
 			"unless[0]: no document of drafts/{id}/comments has at, so a run does nothing: is that its name?",
 			"unless[1]: the collection none has no document, so a run does nothing: is that its name? If it is, put any document into it",
-			"gone[0].where[0]: x is missing, or of another type, in all of 5: is that its name?"}},
+			"gone[0].where[0]: x is of another type in all of 5, which have true: write one of these"}},
 		"everything below":           {fields{"age": "any", "with": all}, 30, nil, nil},
 		"below what is only changed": {fields{"age": "any", "where": array{fields{"field": "state", "==": "open"}}, "set": fields{"state": "closed"}}, 30, nil, nil},
 		"misspelt in with": {fields{"age": "any", "with": array{fields{"collection": "coments", "field": "of"}, fields{"collection": "users", "field": "off"},
@@ -88,7 +94,7 @@ func TestDoubts(t *testing.T) {
 					at = "2026-01-31"
 				}
 				return fmt.Sprintf("drafts/d%02d", i), fields{"at": at, "seen": old.Unix(), "made": old, "author": fmt.Sprintf("u%02d", i),
-					"state": []string{"open", "closed"}[i%2], "team": fmt.Sprintf("t%d", i/2), "cover": "covers/a.jpg"}
+					"state": []string{"open", "closed"}[i%2], "team": fmt.Sprintf("t%d", i/2), "never": nil, "open": true, "cover": "covers/a.jpg"}
 			})
 			f.SetAlike(t, tt.users, "users/u%02d", fields{"x": true})
 			f.Set(t, "drafts/d00/comments/c", fields{"x": true})
@@ -129,10 +135,10 @@ func TestDoubtsOfReferences(t *testing.T) {
 	f.Set(t, "plans/p", fields{"people": array{fields{"who": f.Firestore(t).Doc("patients/anna-2020")}}, "x": 1})
 	f.Set(t, "teams/t", fields{"lead": "/patients/anna-2020"})
 	f.Set(t, "others/o", fields{"lead": "doctors/anna-2020", "ref": f.Firestore(t).Doc("doctors/anna-2020")})
-	refer := "documents of %[1]s refer to documents of patients by %[2]s, and would refer to nothing: to keep such patients, " +
+	refer := "documents of %[1]s refer to documents of patients by %[2]s, and would refer to nothing without them: to keep such patients, " +
 		`add {"collection": %[1]q, "field": %[2]q} to "unless"; to delete the %[1]s with them, add it to "with"`
-	enginetest.Want(t, "doubts", []string{"gone[0]: email holds an address of e-mail or a name in 1 of 1, and an account is found by its uid: name the field that holds that",
-		"documents of plans refer to documents of patients by people[].who, and would refer to nothing: no relation finds ids in maps of a list: have another list hold their ids",
+	enginetest.Want(t, "doubts", []string{"gone[0]: email holds what is no id, such as an address or several ids, in 1 of 1, and these find no account: name the field that holds its uid",
+		"documents of plans refer to documents of patients by people[].who, and would refer to nothing without them: no relation finds ids in maps of a list: have another list hold their ids",
 		fmt.Sprintf(refer, "teams", "lead"), fmt.Sprintf(refer, "visits", "of")},
 		doubts.Of(t.Context(), reader(t, f), nil, *entry(t, rule).Rule, nil, nil))
 }
@@ -146,7 +152,7 @@ func TestDoubtsOfMany(t *testing.T) {
 		want []string
 	}{
 		"a collection": {fields{"collection": "drafts", "where": array{fields{"field": "rare", "==": "x"}, fields{"field": "state", "in": array{"c", "d"}},
-			fields{"field": "none", "==": 1}, fields{"field": "n", ">": 200}}, "age": "any"}, []string{"no document of drafts has none: is that its name?",
+			fields{"field": "none", "==": 1}, fields{"field": "n", ">": 200}}, "age": "any"}, []string{"no document of drafts has a value in none: is that its name?",
 			"where[1]: there is no document of drafts whose state is c or d; the documents looked at have a",
 			"where[3]: there is no document of drafts whose n is more than 200"}},
 		"a group": {fields{"collectionGroup": "drafts", "where": array{fields{"field": "none", "==": 1}, fields{"field": "state", "==": "c"}}, "age": "any"}, nil},
@@ -180,11 +186,24 @@ func TestDoubtsOfRelations(t *testing.T) {
 	unless := func(relation fields) fields { return with(users, fields{"unless": array{relation}}) }
 	owner := fields{"collection": "projects", "field": "owner"}
 	keep := func(collection, field string) string {
-		return fmt.Sprintf("documents of %s refer to documents of users by %s, and would refer to nothing: to keep such users, add "+
+		return fmt.Sprintf("documents of %s refer to documents of users by %s, and would refer to nothing without them: to keep such users, add "+
 			`{"collection": %[1]q, "field": %[2]q} to "unless"; to delete the %[1]s with them, add it to "with"`, collection, field)
 	}
 	text := func(format string) func(i int) fields {
 		return func(i int) fields { return fields{"owner": fmt.Sprintf(format, i), "author": fmt.Sprintf(format, i)} }
+	}
+	const keys = "is seats.* the right field? It stands for the keys of a map, and not for its values"
+	seats := func(all map[string]fields) {
+		twelve(all, "tours/t", func(i int) fields {
+			return fields{"seats": fields{"A1": fmt.Sprintf("u%02d", i)}, "rows": array{"row"}}
+		})
+	}
+	plans := func(all map[string]fields) {
+		twelve(all, "users/u", func(i int) fields { return fields{"plan": []string{"pro", "free"}[i%2]} })
+		for i := range 12 {
+			tour := fmt.Sprintf("tours/t%02d", i)
+			all[tour], all[tour+"/log/l"] = fields{"user": fmt.Sprintf("u%02d", i)}, fields{"kind": "bought"}
+		}
 	}
 	for name, tt := range map[string]struct {
 		rule fields
@@ -206,6 +225,34 @@ func TestDoubtsOfRelations(t *testing.T) {
 			twelve(all, "projects/p", func(i int) fields { return fields{"owner": fields{fmt.Sprintf("u%02d", i): true}} })
 		}, nil, []string{"unless[0]: no document of projects has one value in owner (if it holds a list, write owner[]), so a run does nothing: is that its name?",
 			"unless[0]: owner holds a map in 12 of 12, which refers to nothing: write owner.{id}"}},
+		"ids, addresses and paths of another form": {unless(owner), func(all map[string]fields) {
+			twelve(all, "projects/p", func(i int) fields {
+				return fields{"owner": fmt.Sprintf([]string{"u%02d", "users/u%02d", "u%02d@x.de", "projects/p/databases/(default)/documents/users/u%02d"}[i%4], i)}
+			})
+		}, nil, []string{"unless[0]: owner holds what is no id, such as an address or several ids, in 6 of 12, and these refer to nothing: correct the documents first"}},
+		"keys in place of values": {fields{"collection": "tours", "age": "any", "gone": array{fields{"document": "users/{seats.*}"}}}, seats, nil,
+			[]string{"gone[0]: none of the 12 documents users/{seats.*} looked at exists, so nearly all of these are due: " + keys}},
+		"keys in place of values that keep": {fields{"collection": "tours", "age": "any", "unless": array{fields{"document": "users/{seats.*}"}}}, seats, nil,
+			[]string{"unless[0]: none of the 12 documents users/{seats.*} looked at exists, and no item leads to one that does, so this keeps nothing: " + keys}},
+		"keys that few have": {fields{"collection": "tours", "age": "any", "unless": array{fields{"document": "users/{seats.*}"}}}, func(all map[string]fields) {
+			for i := range 3 {
+				twelve(all, fmt.Sprintf("tours/t%d", i), func(int) fields { return fields{"seats": fields{"A1": "x"}} })
+			}
+			all["tours/z"] = fields{"seats": fields{"u01": "x"}}
+		}, nil, nil},
+		"one list for all": {fields{"collection": "tours", "age": "any", "gone": array{fields{"document": "users/{rows[]}"}}}, seats, nil,
+			[]string{"gone[0]: none of the 12 documents users/{rows[]} looked at exists, so nearly all of these are due: is rows[] the right field?"}},
+		"ids that repeat": {fields{"collection": "tenants/{t}/events", "age": "any", "maxDuePercent": 100, "with": array{fields{"collection": "carts", "field": "event"}}}, func(all map[string]fields) {
+			twelve(all, "tenants/t/events/e", func(int) fields { return fields{} })
+			twelve(all, "carts/c", func(i int) fields { return fields{"event": fmt.Sprintf("e%02d", i)} })
+		}, nil, []string{"with[0]: none of the 12 values of carts.event looked at refers to a document of tenants/{t}/events: ids repeat there, so have this " +
+			"field hold references or paths"}},
+		"a value that nobody has, of a document that keeps": {fields{"collection": "tours", "age": "any", "unless": array{fields{"document": "users/{user}",
+			"where": array{fields{"field": "plan", "==": "Pro"}}}}}, plans, nil, []string{
+			`unless[0].where[0]: no document of users has plan "Pro", which the rule keeps; the documents looked at have free and pro`}},
+		"a value that nobody has, below": {fields{"collection": "tours", "age": "any", "gone": array{fields{"subcollection": "log",
+			"where": array{fields{"field": "kind", "==": "buy"}}}}}, plans, nil, []string{
+			`gone[0].where[0]: no document of tours/{id}/log has kind "buy", which the rule keeps; the documents looked at have bought`}},
 		"ids": {unless(owner), func(all map[string]fields) { twelve(all, "projects/p", text("u%02d")) }, nil, nil},
 		"one of many": {unless(owner), func(all map[string]fields) {
 			twelve(all, "projects/p", text("x%02d"))
@@ -247,7 +294,7 @@ func TestDoubtsOfRelations(t *testing.T) {
 			func(all map[string]fields) {
 				twelve(all, "profiles/p", text("user%d@x.de"))
 				twelve(all, "profiles/q", text("user%d"))
-			}, nil, []string{"gone[0]: author holds an address of e-mail or a name in 12 of 24, and an account is found by its uid: name the field that holds that"}},
+			}, nil, []string{"gone[0]: author holds what is no id, such as an address or several ids, in 12 of 24, and these find no account: name the field that holds its uid"}},
 		"not, where most have no such field": {fields{"collection": "users", "age": "any", "where": array{fields{"field": "role", "!=": "admin"},
 			fields{"field": "kind", "not-in": array{"a", "b"}}, fields{"field": "many", "!=": "x"}, fields{"field": "some", "!=": nil}}},
 			func(all map[string]fields) {
@@ -291,7 +338,7 @@ func TestDoubtsOfRelations(t *testing.T) {
 				all[name+"/z"] = fields{"a": "person001"}
 			}
 		}, nil, []string{keep("other02", "a"), keep("other31", "a"), keep("other58", "a"), "nobody looked whether documents of these " +
-			"collections refer to what is deleted: other00, other07, other14, other21, other28 and 5 others"}},
+			"collections refer to what is deleted: other00, other04, other08, other13, other17 and 11 others"}},
 		"short ids in a field of the name": {users, func(all map[string]fields) {
 			all["tasks/t"] = fields{"userId": "u01", "state": "u01"}
 		}, nil, []string{keep("tasks", "userId")}},
@@ -306,11 +353,11 @@ func TestDoubtsOfRelations(t *testing.T) {
 			}
 			all["customers/c"] = fields{"defaultAddress": "addr000001", "pinned": array{"note0001"}, "line": "/orders/order0001/lines/line01", "word": "line01"}
 		}, nil, []string{
-			`with[0]: documents of customers refer to documents of addresses by defaultAddress, and would refer to nothing: to keep such addresses, ` +
+			`with[0]: documents of customers refer to documents of addresses by defaultAddress, and would refer to nothing without them: to keep such addresses, ` +
 				`add {"collection": "customers", "field": "defaultAddress"} to its "unless"; to delete the customers with them, add it to its "with"`,
-			`with[1]: documents of customers refer to documents of notes by pinned[], and would refer to nothing: to keep such notes, ` +
+			`with[1]: documents of customers refer to documents of notes by pinned[], and would refer to nothing without them: to keep such notes, ` +
 				`add {"collection": "customers", "field": "pinned[]"} to its "unless"; to take them out of the customers, add it to its "with", beside "remove": true`,
-			`with[2]: documents of customers refer to documents of orders/{id}/lines by line, and would refer to nothing: to keep such lines, ` +
+			`with[2]: documents of customers refer to documents of orders/{id}/lines by line, and would refer to nothing without them: to keep such lines, ` +
 				`add {"collection": "customers", "field": "line"} to its "unless"; to delete the customers with them, add it to its "with"`}},
 		"files that are deleted along": {fields{"collection": "posts", "age": "any", "maxDuePercent": 100, "with": array{fields{"objects": "pics/**", "field": "pic"},
 			fields{"objects": "faces/**", "field": "faces[].url"}}}, func(all map[string]fields) {
@@ -323,18 +370,18 @@ func TestDoubtsOfRelations(t *testing.T) {
 			}
 			all["shops/z"] = fields{"pic": "gs://b/pics/b.jpg"}
 		}, nil, []string{
-			`with[0]: documents of albums refer to files below pics/ by cover, and would refer to nothing: leave this entry out, ` +
+			`with[0]: documents of albums refer to files below pics/ by cover, and would refer to nothing without them: leave this entry out, ` +
 				`and let a rule about files delete them, with {"collection": "albums", "field": "cover"} and {"collection": "posts", "field": "pic"} in "gone"`,
-			`with[0]: documents of shops refer to files below pics/ by pic, and would refer to nothing: leave this entry out, ` +
+			`with[0]: documents of shops refer to files below pics/ by pic, and would refer to nothing without them: leave this entry out, ` +
 				`and let a rule about files delete them, with {"collection": "shops", "field": "pic"} and {"collection": "posts", "field": "pic"} in "gone"`,
-			`with[1]: documents of albums refer to files below faces/ by faces[], and would refer to nothing: leave this entry out, ` +
+			`with[1]: documents of albums refer to files below faces/ by faces[], and would refer to nothing without them: leave this entry out, ` +
 				`and let a rule about files delete them, with {"collection": "albums", "field": "faces[]"} and {"collection": "posts", "field": "faces[].url"} in "gone"`}},
 		"accounts": {fields{"accounts": "anonymous", "age": fields{"by": "lastActive", "days": 30}, "with": array{fields{"document": "users/{uid}"}}},
 			func(all map[string]fields) {
 				all["users/kJ3hd8aXq1"] = fields{"uid": "kJ3hd8aXq1"}
 				all["games/g1"], all["games/g2"] = fields{"owner": "kJ3hd8aXq1"}, fields{"player": "zzzzzzzzzz"}
 				all["likes/l"] = fields{"by": "zzzzzzzzzz"}
-			}, []string{"kJ3hd8aXq1"}, []string{`documents of games refer to accounts that are due by owner, and would refer to nothing: ` +
+			}, []string{"kJ3hd8aXq1"}, []string{`documents of games refer to accounts that are due by owner, and would refer to nothing without them: ` +
 				`to delete these, too, write a rule about games with {"account": "{owner}"} in "gone"`}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,6 +36,19 @@ func TestDoubtsOfOthers(t *testing.T) {
 	twelve(many, "playlists/p", func(i int) fields {
 		return fields{"image": fmt.Sprintf("covers/%d.jpg", i), "note": "as covers/x.jpg is"}
 	})
+	const ownKeys = "no rule reads the values of a map with keys of its own: have a list hold them"
+	halls := map[string]fields{}
+	twelve(halls, "halls/h", func(i int) fields {
+		file, owner := fmt.Sprintf("covers/%d.jpg", i), fmt.Sprintf("owner%02d", i)
+		return fields{"hero": file, "wide": file, "slots": array{fields{"img": file, "by": owner}}, "gallery": fields{fmt.Sprintf("k%02d", i): file},
+			"items": fields{fmt.Sprintf("k%02d", i): fields{"img": file, "by": owner}}, "owner": owner, "by": owner, "owners": array{owner}}
+	})
+	twelve(halls, "owners/owner", func(int) fields { return fields{} })
+	tickets := map[string]fields{"shows/show01": {"cover": "covers/a.jpg"}, "shows/show01/parts/p": {"show": "show01"}, "tenants/t": {},
+		"tenants/t/events/e": {"poster": "covers/p.jpg"}, "tenants/t/events/e/tickets/x": {"pdf": "covers/x.pdf", "show": "show01"}}
+	for i := range 12 {
+		tickets[fmt.Sprintf("tenants/t/events/e/tickets/x%d", i)] = fields{"pdf": fmt.Sprintf("covers/%d.pdf", i)}
+	}
 	people := map[string]fields{}
 	for i := range 12 {
 		id := fmt.Sprintf("person%02d", i)
@@ -92,16 +105,48 @@ func TestDoubtsOfOthers(t *testing.T) {
 				`{"collection": "playlists", "field": "image"} to "gone"`}},
 		"files whose owner is gone": {with(files("", fields{"document": "shows/{show}"}), fields{"objects": "covers/{show}.*"}), many, []string{"gs://b/covers/3.jpg"}, nil, []string{
 			`documents of playlists refer to files below covers/ by image, and that does not keep them: to keep these files, write such fields into "gone" ` +
-				`instead, as in {"collection": "playlists", "field": "image"}`}},
+				`instead: {"collection": "playlists", "field": "image"}`}},
+		"files of fields of each kind": {files("covers/", field("collection", "halls", "hero"), field("collection", "halls", "gallery.k00")), halls, []string{"gs://b/covers/3.jpg"}, nil, []string{
+			`documents of halls refer to files below covers/ by slots[].img and wide, and that does not keep them: to keep these files, add ` +
+				`{"collection": "halls", "field": "slots[].img"} and {"collection": "halls", "field": "wide"} to "gone"`,
+			`documents of halls refer to files below covers/ by gallery.* and items.*.img, and that does not keep them: ` + ownKeys}},
+		"documents of fields of each kind": {every("owners", nil), halls, nil, nil, []string{
+			`documents of halls refer to documents of owners by by and owner, and would refer to nothing without them: to keep such owners, add ` +
+				`{"collection": "halls", "field": "by"} and {"collection": "halls", "field": "owner"} to "unless"; to delete the halls with them, add it to "with"`,
+			`documents of halls refer to documents of owners by owners[], and would refer to nothing without them: to keep such owners, add ` +
+				`{"collection": "halls", "field": "owners[]"} to "unless"; to take them out of the halls, add it to "with", beside "remove": true`,
+			`documents of halls refer to documents of owners by items.*.by, and would refer to nothing without them: ` + ownKeys,
+			`documents of halls refer to documents of owners by slots[].by, and would refer to nothing without them: no relation finds ids in maps of a list: ` +
+				`have another list hold their ids`}},
+		"files to which documents far below refer": {files("covers/", field("collection", "shows", "cover")), tickets, nil, nil, []string{
+			`documents of tickets refer to files below covers/ by pdf, and that does not keep them: to keep these files, add ` +
+				`{"collectionGroup": "tickets", "field": "pdf"} to "gone"`}},
+		"documents to which documents far below refer": {every("shows", fields{"with": array{fields{"subcollection": "**"}}}), tickets, nil, nil, []string{
+			`documents of tickets refer to documents of shows by show, and would refer to nothing without them: to keep such shows, add ` +
+				`{"collectionGroup": "tickets", "field": "show"} to "unless"; to delete the tickets with them, write a rule about these`}},
+		"files of documents below others": {with(files("", fields{"document": "tenants/{t}/events/{e}"}), fields{"objects": "covers/{t}/{e}/**"}), tickets,
+			[]string{"gs://b/covers/p.jpg", "gs://b/covers/a.jpg", "gs://b/covers/x.pdf"}, nil, []string{
+				`documents of shows refer to files below covers/ by cover, and that does not keep them: to keep these files, write such fields into "gone" ` +
+					`instead: {"collection": "shows", "field": "cover"}`,
+				`documents of events refer to files below covers/ by poster, and that does not keep them: to keep these files, write such fields into "gone" ` +
+					`instead: {"collectionGroup": "events", "field": "poster"}`,
+				`documents of tickets refer to files below covers/ by pdf, and that does not keep them: to keep these files, write such fields into "gone" ` +
+					`instead: {"collectionGroup": "tickets", "field": "pdf"}`}},
+		"what has the ids of two": {every("shows", fields{"with": array{fields{"document": "notes/{id}"}}}), map[string]fields{"shows/show01": {}, "notes/show01": {},
+			"logs/l": {"show": "show01", "noteOf": "show01"}}, nil, nil, []string{
+			`documents of logs refer to documents of shows by show, and would refer to nothing without them: to keep such shows, add ` +
+				`{"collection": "logs", "field": "show"} to "unless"; to delete the logs with them, add it to "with"`,
+			`with[0]: documents of logs refer to documents of notes by noteOf, and would refer to nothing without them: to keep such notes, add ` +
+				`{"collection": "logs", "field": "noteOf"} to its "unless"; to delete the logs with them, add it to its "with"`}},
 		"files of nobody": {fields{"objects": "covers/**", "age": fields{"days": 7}, "gone": "nobody"}, covers, []string{"gs://b/covers/p.jpg"}, nil, nil},
 		"files of folders by ids": {every("shows", fields{"with": array{fields{"objects": "audio/{id}/**"}, field("collection", "songs", "show")},
 			"unless": array{field("collection", "posters", "show")}}), map[string]fields{"posters/p": {"show": "s1", "file": "audio/s1/p.png"},
 			"shows/s1": {}, "shows/s2": {}, "clips/c": {"source": "audio/s2/e0.mp3"}, "songs/x": {"show": "s2", "file": "audio/s2/x.mp3"},
-			"albums/a": {"file": "audio/s3/x.mp3"}}, nil, nil, []string{`with[0]: documents of clips refer to files below audio/ by source, and would refer to nothing: ` +
+			"albums/a": {"file": "audio/s3/x.mp3"}}, nil, nil, []string{`with[0]: documents of clips refer to files below audio/ by source, and would refer to nothing without them: ` +
 			`leave this entry out, and let a rule about files delete them, with {"collection": "clips", "field": "source"} and each other field that refers to them in "gone"`}},
 		"everything below": {every("shows", fields{"with": array{fields{"subcollection": "**"}}}), map[string]fields{
 			"shows/s1": {}, "shows/s1/episodes/e1": {}, "clips/c": {"episode": "shows/s1/episodes/e1"}}, nil, nil, []string{
-			`with[0]: documents of clips refer to documents of shows/{id}/episodes by episode, and would refer to nothing: to keep such episodes, write ` +
+			`with[0]: documents of clips refer to documents of shows/{id}/episodes by episode, and would refer to nothing without them: to keep such episodes, write ` +
 				`{"subcollection": "episodes", "unless": [{"collection": "clips", "field": "episode"}]} and what else is below in place of "**"`}},
 		"files that would stay": {every("uploads", fields{"with": array{fields{"subcollection": "parts"}, fields{"objects": "clips/{id}/**"}}}), uploads, nil, nil, []string{
 			`raw of documents of uploads refers to files below raw/, and these would stay: to delete them, too, add {"objects": "raw/**", "field": "raw"} to "with"`,
@@ -126,7 +171,7 @@ func TestDoubtsOfOthers(t *testing.T) {
 			`unless[0].where[0]: no document of deals has state "yes", which the rule keeps; the documents looked at have done and new`}},
 		"values that some have": {open(fields{"field": "state", "==": "new"}), offers, nil, nil, nil},
 		"what is no id": {every("bikes", fields{"gone": array{fields{"document": "sellers/{seller}"}}}), bikes, nil, nil, []string{
-			"gone[0]: seller holds what is no id, but has an @, a comma, a colon or a blank, in 2 of 15, and these count as gone: correct the documents first",
+			"gone[0]: seller holds what is no id, such as an address or several ids, in 2 of 15, and these count as gone: correct the documents first",
 			"gone[0]: seller holds a list in 1 of 15, which leads to nothing: write {seller[]}"}},
 		"ids that are addresses": {every("bikes", fields{"gone": array{fields{"document": "mails/{mail}"}}}), bikes, nil, nil, nil},
 		"a whole collection": {with(every("members", nil), fields{"maxDuePercent": 50}), people, nil, nil, []string{

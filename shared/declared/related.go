@@ -75,6 +75,9 @@ func missing(q *cascade.Question) (all []string) {
 type lookups struct {
 	mu sync.Mutex
 	in map[look]*looked
+
+	nobody []string // some uids whose absence makes items due, unless an account was found
+	some   bool     // one was
 }
 
 // look is where something is looked for, and by which fields of what is there.
@@ -94,6 +97,11 @@ type looked struct {
 func (l *lookups) answered(q *cascade.Question, in rule.Place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if isGone(q.Of) && q.UID != "" {
+		if l.some = l.some || q.Found; len(l.nobody) < fewToTell && !slices.Contains(l.nobody, q.UID) {
+			l.nobody = append(l.nobody, q.UID)
+		}
+	}
 	fields := q.Of.Fields()
 	at, gone := look{place: in, field: fields[0], within: fields[1]}, isGone(q.Of)
 	if in.IsKnown() {
@@ -168,6 +176,18 @@ func (l *lookups) report(ctx context.Context, p *cleanup.Planner) error {
 		}
 	}
 	return nil
+}
+
+// fewToTell is of how many accounts none must exist to be told. Where there are no accounts, or others, everything looks gone.
+const fewToTell = 3
+
+// tellAccounts warns if no account was found of those that were looked for.
+func (l *lookups) tellAccounts(ctx context.Context, p *cleanup.Planner, r rule.Rule) {
+	for _, g := range r.Gone {
+		if g.Account != "" && len(l.nobody) == fewToTell && !l.some {
+			p.Warn(ctx, g.Key+": no account "+g.Account+" was found, whatever the item, so all of them look gone: is that their uid?")
+		}
+	}
 }
 
 // ofMaps says what is wrong if a document of a place holds a map in a field, or a list of maps, where the rule says an id or a

@@ -216,8 +216,7 @@ func Meant(ctx context.Context, r documents.Reader, in rule.Place, field string)
 		}
 	}
 	slices.Sort(there)
-	there = slices.DeleteFunc(there, func(one string) bool { return one == name })
-	if like := criteria.Alike(name, there); like != "" {
+	if like := criteria.Alike(name, there); like != "" && like != name {
 		return "is it " + like + "?", nil
 	}
 	return unlike, nil

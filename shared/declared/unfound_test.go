@@ -247,6 +247,18 @@ func ofAccounts(role string) fields {
 		"maxDuePercent": 100}
 }
 
+// TestNoAccountIsFound: plan and run say if none exists of three accounts or more without which documents are due.
+func TestNoAccountIsFound(t *testing.T) {
+	f := start(t, ofAccounts("gone"))
+	none := []string{"gone[0]: no account {id} was found, whatever the item, so all of them look gone: is that their uid?"}
+	for i, want := range [][]string{nil, nil, none} {
+		f.Set(t, fmt.Sprintf("prefs/u%d", i), fields{"at": old})
+		enginetest.Want(t, fmt.Sprint(i+1, " accounts"), want, f.Run(t, `{"dryRun":true}`).Warnings)
+	}
+	f.SignUp(t, "u2")
+	enginetest.Want(t, "where one exists", []string(nil), f.Run(t, "").Warnings)
+}
+
 // TestTenants: an account of a tenant is not found, so nobody can tell it from one that is gone.
 func TestTenants(t *testing.T) {
 	t.Parallel()

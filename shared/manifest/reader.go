@@ -157,14 +157,19 @@ func (r *reader) value(v *hujson.Value, at string, into reflect.Value, e expecte
 // list reads a list. A field with a word may hold that word in place of an empty list, and one with one a single element.
 func (r *reader) list(v *hujson.Value, at string, into reflect.Value, e expected, example func(string) string) {
 	word, element := e.tag.Get("word"), into.Type().Elem()
+	_, judges := fieldOf(element, "field")
 	elements := []hujson.Value{*v}
 	array, isList := v.Value.(*hujson.Array)
 	literal, _ := v.Value.(hujson.Literal)
 	switch {
 	case word != "" && literal.String() == word:
 		elements = nil
-	case isList && word != "" && len(array.Elements) == 0:
-		r.refuse(v, at, "it is empty: leave it out, or write %q", word)
+	case isList && judges && len(array.Elements) == 0:
+		instead := ""
+		if word != "" {
+			instead = fmt.Sprintf(", or write %q", word)
+		}
+		r.refuse(v, at, "it is empty: leave it out%s", instead)
 		return
 	case isList:
 		elements = array.Elements

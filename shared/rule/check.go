@@ -153,7 +153,7 @@ func (c *checker) ofObjects() {
 		c.byReference()
 	default:
 		for _, g := range r.Gone {
-			c.Expect(g.Document != "", g.Key, "a rule about files asks for documents at a path, or for fields that refer to files, not "+
+			c.Expect(g.Field == "", g.Key, "a rule about files asks for documents at a path, or for fields that refer to files, not "+
 				"for both: write the fields, because two rules would delete what only one of them keeps")
 		}
 		c.Expect(len(r.Gone) == 1 || !slices.ContainsFunc(r.Gone, byMetadata), "gone",

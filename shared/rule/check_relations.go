@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -58,8 +59,9 @@ func (c *checker) relation(role string, r *Relation, kind string, of Place, nest
 	default:
 		c.naming(key, role, r)
 	}
-	c.Expect(role != withRole || nested || !c.rule.Repeats() || !c.byID(*r), key, "ids repeat in %s, so it may be another's: name "+
-		"what the rule's path binds, {parent} or a reference, or delete it by a rule about it, with gone", c.rule.Source())
+	c.Expect(role != withRole || nested || !c.rule.Repeats() || !c.byID(*r), key, "ids repeat in %s, so what has the item's id may "+
+		"belong to another: write a path that begins with {parent}, or has what the rule's path has in braces, or a field that holds "+
+		"references; or delete it by a rule about it, with gone", c.rule.Source())
 	if r.Within != nil {
 		c.Age(key+".within", r.Within, c.kind)
 		c.Expect(r.Within.Indexed(), key+".within", "it must have a field")
@@ -96,6 +98,8 @@ func (c *checker) oneKey(role string, r *Relation, kind string) bool {
 		case kind == criteria.OfAccounts:
 			c.Add(r.Key, `write a document of the account's uid, such as {"document": "users/{uid}"}, or a condition, such as `+
 				`{"field": "claims.admin", "==": true}`)
+		case kind == criteria.OfObjects && r.Account != "":
+			c.Add(r.Key, `files know no account: write a document of its uid, such as {"document": "users/{uid}"}`)
 		case len(keys) == 1:
 			c.Add(r.Key, "give %s: no other relation is for %s", keys[0], kind)
 		case len(keys) > 1:
@@ -148,6 +152,11 @@ var ofURLs = regexp.MustCompile(`(?i)(^|_|\.|[a-z])(ur[il]s?)(\[\])?$`)
 
 // naming checks a relation of documents whose field names the item.
 func (c *checker) naming(key, role string, r *Relation) {
+	if above := path.Dir(r.Collection); role == withRole && strings.Contains(above, "{") && !strings.Contains(above, "{id}") {
+		c.Add(key+".collection", "%q is many collections, and with looks in one: write a rule about these documents, with gone, or "+
+			"have documents of one collection refer to the item", r.Collection)
+		return
+	}
 	pattern.CheckCollection(&c.Problems, key+".collection", r.Collection, false)
 	pattern.CheckName(&c.Problems, key+".collectionGroup", r.CollectionGroup, "write a relation for each name")
 	if c.kind == criteria.OfObjects {
@@ -193,6 +202,8 @@ func (c *checker) document(key, role, path string) {
 		"{parent} can only stand first here: write out what it stands for, such as chats/{chat}")
 	c.Expect(len(holes) > 0 || c.rule.ByReference(), key, "%q would be the same for each of the %s: fill in an id, such as "+
 		"{id} or a field's in braces", path, c.kind)
+	own := slices.Contains([]string{c.rule.Collection + "/{id}", "{parent}/" + c.rule.Name() + "/{id}"}, path)
+	c.Expect(!own || c.kind != criteria.OfDocuments, key, "%q is the item itself: write what it belongs to", path)
 	whole, isHole := criteria.HoleOf(path)
 	c.Expect(role != withRole || !isHole || whole == parentHole || whole == idHole, key,
 		"%q may be any document of the database: say in which collection it is, as in users/{id}", path)

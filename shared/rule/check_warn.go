@@ -40,6 +40,8 @@ func (c *checker) warn() {
 	for _, field := range sorted(w.Data) {
 		c.Expect(field != "" && !strings.HasPrefix(field, "__"), "warn.data", "%q is not a field's name", field)
 	}
+	c.Expect(w.Data == nil || len(w.Holes()) > 0, "warn.data",
+		`it would be the same for each document: write fields in braces, as in "to": ["{email}"]`)
 	for _, hole := range w.Holes() {
 		c.Expect(criteria.Name.MatchString(hole), "warn.data", "{%s} is neither {%s}, {id} nor a field", hole, criteria.DateHole)
 	}

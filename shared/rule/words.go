@@ -62,11 +62,15 @@ func (r Rule) verb() string {
 	case !r.Deletes():
 		var sets []string
 		for _, field := range sorted(r.Set) {
-			switch value := r.Set[field]; value {
-			case Now:
+			value := r.Set[field]
+			text, isText := value.(string)
+			switch {
+			case value == Now:
 				sets = append(sets, field+" to the time of the run")
-			case Delete:
+			case value == Delete:
 				sets = append(sets, field+" to nothing")
+			case isText:
+				sets = append(sets, fmt.Sprintf("%s to %q", field, text))
 			default:
 				sets = append(sets, field+" to "+criteria.Shown(value)[0])
 			}

@@ -60,7 +60,7 @@ func (l *looking) fields(ctx context.Context) {
 		if l.Warn != nil && field == l.Warn.Field || l.has(ctx, l.place, set, documents.Filter{Field: field, Op: "!=", Value: nil}) {
 			continue
 		}
-		l.say("no document of %s has %s: %s", l.Source(), field, l.meant(ctx, l.at, field))
+		l.say("no document of %s has a value in %s: %s", l.Source(), field, l.meant(ctx, l.at, field))
 	}
 }
 
@@ -119,7 +119,10 @@ func (l *looking) keepingBy(ctx context.Context, key string, in place, w criteri
 		for _, operand := range operands {
 			text, isText := operand.(string)
 			has := func(d documents.Document) bool { return d.Value(w.Field) == operand }
-			if !isText || l.has(ctx, in, has, documents.Filter{Field: w.Field, Op: "==", Value: operand}) {
+			// No index tells of many collections. Most items have what keeps them from being gone, and few what is an exception.
+			guess := in.at.IsGroup() && len(in.sample) >= telling && !slices.ContainsFunc(in.sample, has) &&
+				(strings.HasPrefix(key, "gone") || criteria.Alike(text, values) != "")
+			if !isText || !guess && l.has(ctx, in, has, documents.Filter{Field: w.Field, Op: "==", Value: operand}) {
 				continue
 			}
 			l.say("%s: no document of %s has %s %q, which the rule keeps; the documents looked at have %s", key, in.at,
@@ -178,6 +181,13 @@ func timesOf(found []documents.Document, field string) (values []any) {
 func (l *looking) mark() {
 	if l.Warn == nil {
 		return
+	}
+	for _, m := range mentions("", l.Warn.Data) {
+		text, _ := m.value.(string)
+		named := func(d documents.Document) bool { return d.Value(text) != nil }
+		if text != "" && !strings.HasSuffix(m.field, ".{id}") && slices.ContainsFunc(l.sample, named) {
+			l.say("warn.data: %s would be the text %q: for what the field holds, write {%[2]s}", m.field, text)
+		}
 	}
 	marked := 0
 	for _, d := range l.sample {

@@ -24,6 +24,7 @@ const (
 	leastOf  = 2
 	mostOf   = 10
 	asking   = 20
+	deepest  = 3 // levels of collections below those at the top
 )
 
 // shortest is how many bytes an id has at least that tells, as a text, that its document is meant, whatever the field is called.
@@ -32,6 +33,7 @@ const shortest = 6
 // target is what the rule deletes: its documents, accounts or files, or what is deleted along by an entry of with.
 type target struct {
 	what   string
+	name   string        // of its collection
 	with   rule.Relation // the entry
 	at     rule.Place    // of documents
 	folder string        // of files
@@ -62,8 +64,52 @@ func (a reference) compare(b reference) int {
 	return cmp.Or(cmp.Compare(a.target, b.target), cmp.Compare(a.in, b.in), cmp.Compare(a.field, b.field))
 }
 
-// inMaps reports whether a field is one of maps in a list, for which nothing can ask.
-func inMaps(field string) bool { return strings.Contains(strings.TrimSuffix(field, "[]"), "[]") }
+// What can be written about a field that refers to a target.
+const (
+	ofOne   = "" // one value refers to one target
+	ofMany  = "each element of a list, or key of a map, does"
+	inMaps  = "in maps of a list, for which nothing can ask"
+	anyKeys = "in a map whose keys are data, for which nothing can ask"
+)
+
+// askedBy returns which of these a field is. Of files, each is looked at in the documents.
+func askedBy(field string, ofFiles bool) string {
+	plain := strings.TrimSuffix(strings.TrimSuffix(field, "[]"), ".{id}")
+	switch {
+	case strings.Contains(field, ".*"):
+		return anyKeys
+	case ofFiles:
+		return ofOne
+	case strings.Contains(plain, "[]"):
+		return inMaps
+	case plain != field:
+		return ofMany
+	}
+	return ofOne
+}
+
+// general returns a field with * in place of the keys of a map of the place's documents that are data: three or more that few of
+// them have.
+func (p place) general(field string) string {
+	parts := strings.Split(field, ".")
+	for i := 1; i < len(parts); i++ {
+		all, of := 0, map[string]int{}
+		for _, d := range p.sample {
+			inside, isMap := d.Value(strings.Join(parts[:i], ".")).(map[string]any)
+			for key := range inside {
+				of[key]++
+			}
+			if isMap {
+				all++
+			}
+		}
+		maps.DeleteFunc(of, func(_ string, n int) bool { return 2*n > all })
+		if name := strings.TrimRight(parts[i], "[]"); len(of) >= telling && of[name] > 0 {
+			parts[i] = "*" + strings.TrimPrefix(parts[i], name)
+		}
+	}
+	return strings.Join(parts, ".")
+}
 
 // referrers names other collections whose documents refer to what the rule deletes, by fields of which the rule says nothing:
 // once that is deleted, these refer to nothing. It names what would stay, too: documents with the same ids, and files.
@@ -78,7 +124,7 @@ func (l *looking) referrers(ctx context.Context) {
 	var skipped []string
 	found, shared := map[reference]bool{}, map[string]bool{} // false: perhaps; folders
 	for i, at := range places {
-		few, asks := each, func(g rule.Relation) bool { return g.Place("") == at }
+		few, asks := each, func(g rule.Relation) bool { return g.Place("").Same(at) }
 		switch {
 		case l.Objects != "" && slices.ContainsFunc(l.Gone, asks): // another field of these is the likeliest
 			few = sampled / len(l.Gone)
@@ -95,7 +141,8 @@ func (l *looking) referrers(ctx context.Context) {
 	asked := 0
 	for _, r := range slices.SortedFunc(maps.Keys(found), reference.compare) {
 		values := targets[r.target].values
-		if !found[r] && !inMaps(r.field) && !r.in.IsGroup() && len(values) > 0 && asked < asking {
+		kind := askedBy(r.field, false)
+		if !found[r] && kind != inMaps && kind != anyKeys && !r.in.IsGroup() && len(values) > 0 && asked < asking {
 			asked++
 			found[r] = l.holding(ctx, r.in.String(), r.field, values)
 		}
@@ -117,29 +164,44 @@ func (l *looking) referrers(ctx context.Context) {
 	}
 }
 
-// elsewhere returns the places where documents may refer to what the rule deletes: the collections at the top of the database;
-// for files, also those below a document, and those in which the rule looks.
+// elsewhere returns the places where documents may refer to what the rule deletes: the collections at the top of the database,
+// those below a document of each, unless it is the rule's, and for files those in which the rule looks.
 func (l *looking) elsewhere(ctx context.Context) (all []rule.Place) {
-	for _, name := range l.names(ctx, documents.Ref{}) {
+	level := l.names(ctx, documents.Ref{})
+	for _, name := range level {
 		all = append(all, rule.Place(name))
 	}
-	if l.Objects != "" {
-		for _, at := range all[:min(len(all), asking)] {
-			some, _ := l.first(ctx, at.Query(documents.NameOnly...), 1)
+	for asked, deep := 0, 0; deep < deepest && l.Accounts == ""; deep++ {
+		var below []string
+		for _, collection := range level {
+			if asked++; asked > asking || l.Place().Same(rule.Place(collection)) || slices.Contains(collections.Names(), collection) {
+				continue
+			}
+			some, _ := l.first(ctx, documents.Query{Collection: collection, Select: documents.NameOnly}, 1)
 			for _, d := range some {
 				for _, name := range l.names(ctx, d.Ref()) {
-					all = append(all, rule.Anywhere(name))
+					all, below = append(all, rule.Anywhere(name)), append(below, d.Path+"/"+name)
 				}
 			}
 		}
+		level = below
+	}
+	if l.Objects != "" {
 		for _, g := range l.Gone {
-			all = append(all, g.Place(""))
+			at := g.Place("")
+			if at.IsGroup() {
+				at = rule.Anywhere(at.Query().Collection)
+			}
+			all = append(all, at)
 		}
 	}
 	slices.Sort(all)
 	return slices.DeleteFunc(slices.Compact(all), func(at rule.Place) bool {
-		nested := func(w rule.Along) bool { return strings.Contains(w.Key, ".") && top(w.Relation) == string(at) }
-		return at.String() == l.Source() || slices.Contains(collections.Names(), at.String()) || slices.ContainsFunc(l.Along(), nested)
+		nested := func(w rule.Along) bool {
+			return strings.Contains(w.Key, ".") && top(w.Relation) == string(at) || at == rule.Anywhere(w.Subcollection)
+		}
+		return at == l.Place() || at.IsGroup() && l.Place().Same(at) || slices.Contains(collections.Names(), at.String()) ||
+			slices.ContainsFunc(l.Along(), nested)
 	})
 }
 
@@ -159,7 +221,7 @@ func top(of rule.Relation) string {
 
 // targets returns what the rule deletes, as far as it was looked at.
 func (l *looking) targets() (all []target) {
-	own := target{what: "documents of " + l.Source(), at: l.Place(), known: map[string]string{}}
+	own := target{what: "documents of " + l.Source(), name: l.Rule.Name(), at: l.Place(), known: map[string]string{}}
 	switch {
 	case len(l.Gone) > 0 && l.Objects != "": // of those by age alone the rule says that nobody needs them
 		own.folder = pattern.Folder(l.Objects)
@@ -187,7 +249,7 @@ func (l *looking) targets() (all []target) {
 	}
 	for _, w := range l.With {
 		t := target{with: w, at: w.Place(l.Place()), folder: pattern.Folder(w.Objects), known: map[string]string{}}
-		t.what = "documents of " + t.at.String()
+		t.what, t.name = "documents of "+t.at.String(), path.Base(string(t.at))
 		if w.Remove || w.Account != "" || w.Objects != "" && t.folder == "" {
 			continue
 		}
@@ -265,14 +327,19 @@ func mentions(field string, value any) (all []mention) {
 func (l *looking) mentioned(in place, d documents.Document, targets []target, found map[reference]bool, shared map[string]bool) {
 	name := path.Base(string(in.at))
 	said, along := l.said(name, d)
-	noun := strings.TrimSuffix(strings.ToLower(l.Rule.Name()), "s")
 	for _, m := range mentions("", d.Data) {
 		shared[fileFolder(m.value)] = true
+		field := in.general(m.field)
 		for n, t := range targets {
-			at := reference{n, in.at, m.field}
-			id, is, maybe := t.means(m.value, strings.Contains(strings.ToLower(m.field), noun))
+			at := reference{n, in.at, field}
+			id, is, maybe := t.means(m.value, t.isNamed(field))
 			of := func(of rule.Relation) bool {
-				return (top(of) == name || path.Base(string(of.Place(""))) == name) && of.Field == m.field
+				return (top(of) == name || path.Base(string(of.Place(""))) == name) && of.Field == field
+			}
+			// Of several that have a document of this id, that is meant after which the field is called, or else the first.
+			another := func(u target) bool {
+				return m.value == u.known[id] && m.value != "" && u.folder == "" && !t.isNamed(field) &&
+					(u.isNamed(field) || u.what == targets[0].what && n > 0)
 			}
 			text, _ := m.value.(string)
 			// Whatever refers to files of the folder will refer to one that is due.
@@ -280,11 +347,17 @@ func (l *looking) mentioned(in place, d documents.Document, targets []target, fo
 			switch {
 			case slices.ContainsFunc(slices.Concat(l.Related(), l.With), of): // the rule says it
 			case t.with.Key != "" && (along || top(t.with) == name), (t.with.Key == "" || t.owned) && said[id]:
+			case slices.ContainsFunc(targets, another):
 			case is || maybe && !strings.HasSuffix(m.field, ".{id}"):
 				found[at] = found[at] || is || likely
 			}
 		}
 	}
+}
+
+// isNamed reports whether a field is called after the target.
+func (t target) isNamed(field string) bool {
+	return strings.Contains(strings.ToLower(field), strings.TrimSuffix(strings.ToLower(t.name), "s"))
 }
 
 // means returns the id to which a value refers, and whether it means something of the target: it is, or looks like that. A text
@@ -347,20 +420,20 @@ func (l *looking) said(name string, d documents.Document) (ids map[string]bool, 
 func (l *looking) refer(targets []target, found map[reference]bool) {
 	fields := map[reference][]string{}
 	for _, r := range slices.SortedFunc(maps.Keys(found), reference.compare) {
-		if of := (reference{r.target, r.in, ""}); found[r] {
+		if of := (reference{r.target, r.in, askedBy(r.field, targets[r.target].folder != "")}); found[r] {
 			fields[of] = append(fields[of], r.field)
 		}
 	}
 	for _, of := range slices.SortedFunc(maps.Keys(fields), reference.compare) {
 		t, by := targets[of.target], fields[of]
-		so, key := "would refer to nothing", ""
+		so, key := "would refer to nothing without them", ""
 		if place, _, _ := strings.Cut(t.with.Key, ","); place != "" {
 			key = place + ": "
 		} else if t.folder != "" {
 			so = "that does not keep them"
 		}
 		l.say("%sdocuments of %s refer to %s by %s, and %s: %s", key, of.in, t.what, criteria.List(by, "and"), so,
-			l.instead(t, of.in, by))
+			l.instead(t, of.in, by, of.field))
 	}
 }
 
@@ -370,39 +443,43 @@ func byField(in rule.Place, field string) string {
 	if in.IsGroup() {
 		key = "collectionGroup"
 	}
-	return fmt.Sprintf(`{%q: %q, "field": %q}`, key, in.String(), field)
+	return fmt.Sprintf(`{%q: %q, "field": %q}`, key, in.Query().Collection, field)
 }
 
-// instead says what to write where documents of a place refer to a target by some fields.
-func (l *looking) instead(t target, in rule.Place, by []string) string {
-	name, all := in.String(), []string{}
+// instead says what to write where documents of a place refer to a target by some fields, all asked for in one way.
+func (l *looking) instead(t target, in rule.Place, by []string, asked string) string {
+	name, each, its := in.String(), []string{}, ""
 	for _, field := range by {
-		all = append(all, byField(in, field))
+		each = append(each, byField(in, field))
 	}
-	one, its := all[0], ""
 	if t.with.Key != "" {
 		its = "its "
 	}
-	leave := "leave this entry out, and let a rule about files delete them, with " + one + " and "
+	all := criteria.List(each, "and")
+	leave := "leave this entry out, and let a rule about files delete them, with " + all + " and "
 	such := path.Base(strings.TrimPrefix(t.what, "documents of "))
-	keep := fmt.Sprintf(`to keep such %s, add %s to %s"unless"; `, such, one, its)
+	keep := fmt.Sprintf(`to keep such %s, add %s to %s"unless"; `, such, all, its)
 	switch {
+	case asked == anyKeys:
+		return "no rule reads the values of a map with keys of its own: have a list hold them"
+	case asked == inMaps && l.Accounts == "":
+		return "no relation finds ids in maps of a list: have another list hold their ids"
 	case its == "" && l.ByReference():
-		return "to keep these files, add " + criteria.List(all, "and") + ` to "gone"`
+		return "to keep these files, add " + all + ` to "gone"`
 	case its == "" && t.folder != "": // by documents
-		return `to keep these files, write such fields into "gone" instead, as in ` + one
+		return `to keep these files, write such fields into "gone" instead: ` + all
 	case t.owned:
 		return leave + `each other field that refers to them in "gone"`
 	case t.folder != "":
 		return leave + byField(l.at, t.with.Field) + ` in "gone"`
 	case l.Accounts != "":
 		return "to delete these, too, write a rule about " + name + ` with {"account": "{` + by[0] + `}"} in "gone"`
-	case inMaps(by[0]):
-		return "no relation finds ids in maps of a list: have another list hold their ids"
 	case strings.Contains(t.with.Key, ","):
 		return fmt.Sprintf(`to keep such %s, write {"subcollection": %[1]q, "unless": [%s]} and what else is below in place of "**"`,
-			such, one)
-	case strings.HasSuffix(by[0], "[]"), strings.HasSuffix(by[0], ".{id}"):
+			such, all)
+	case in.IsGroup():
+		return keep + "to delete the " + name + " with them, write a rule about these"
+	case asked == ofMany:
 		return keep + `to take them out of the ` + name + `, add it to ` + its + `"with", beside "remove": true`
 	}
 	return keep + "to delete the " + name + " with them, add it to " + its + `"with"`

@@ -44,7 +44,7 @@ func (l *looking) relations(ctx context.Context) {
 			l.leads(ctx, of)
 		case of.Account != "":
 			for _, field := range l.idHoles(of) {
-				l.odd(of, field, "@ ", "an address of e-mail or a name", "and an account is found by its uid: name the field that holds that")
+				l.odd(of.Key, field, "@ ", "find no account: name the field that holds its uid", l.held(field), nil)
 			}
 		default:
 			found := l.find(ctx, of, max(fewest, min(related, ofAll/len(all))))
@@ -102,12 +102,14 @@ func (l *looking) lacks(ctx context.Context, of rule.Relation, found place) {
 			}
 		}
 		switch {
+		case set == 0:
+			l.say("%s: %s is missing in all of %d: %s", key, w.Field, len(all), l.meant(ctx, found.at, w.Field))
+			continue
 		case odd == set:
-			l.say("%s: %s is missing, or of another type, in all of %d: %s", key, w.Field, len(all), l.meant(ctx, found.at, w.Field))
+			l.say("%s: %s is of another type in all of %d, which have %s: write one of these", key, w.Field, odd,
+				criteria.List(found.shownOf(w.Field), "and"))
 			continue
-		case of.Document != "": // another type keeps the item
-			continue
-		case odd > 0 && len(w.Values()) > 0:
+		case odd > 0 && len(w.Values()) > 0 && of.Document == "": // another type keeps the item that leads to it
 			l.say(`%s: %s is of another type in %d of %d, and these keep nothing: to have them keep it, too, write "in" with a value of `+
 				"each type", key, w.Field, odd, len(all))
 		}
@@ -176,18 +178,16 @@ func (l *looking) idHoles(of rule.Relation) []string {
 
 // noIDs says of fields by which a path leads to documents what is unlike the ids of those that exist.
 func (l *looking) noIDs(of rule.Relation, fields []string, there map[documents.Ref]documents.Document) {
-	const signs = "@,;: "
-	so := "and these count as gone"
+	so := "count as gone"
 	switch {
 	case isUnless(of):
-		so = "and these keep nothing"
+		so = "keep nothing"
 	case isWith(of):
-		so = "and nothing is deleted along with these"
+		so = "delete nothing along"
 	}
-	alike := func(ref documents.Ref) bool { return strings.ContainsAny(ref.ID, signs) }
 	for _, field := range fields {
-		if len(there) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(there)), alike) {
-			l.odd(of, field, signs, "what is no id, but has an @, a comma, a colon or a blank,", so+": correct the documents first")
+		if len(there) > 0 {
+			l.odd(of.Key, field, "@,;: ", so+": correct the documents first", l.held(field), slices.Collect(maps.Values(there)))
 		}
 		lists := slices.DeleteFunc(slices.Clone(l.sample), func(d documents.Document) bool {
 			_, isList := d.Value(field).([]any)
@@ -199,15 +199,21 @@ func (l *looking) noIDs(of rule.Relation, fields []string, there map[documents.R
 	}
 }
 
-// odd says in how many values of a field there are some signs, and what follows.
-func (l *looking) odd(of rule.Relation, field, signs, what, so string) {
-	values := slices.DeleteFunc(l.held(field), func(value any) bool { return value == "" })
+// odd says how many values of a field have signs that no id of some documents has, and what follows. A path is no such value.
+func (l *looking) odd(key, field, signs, so string, values []any, like []documents.Document) {
+	isOdd := func(r rune) bool {
+		has := func(d documents.Document) bool { return strings.ContainsRune(d.ID(), r) }
+		return strings.ContainsRune(signs, r) && !slices.ContainsFunc(like, has)
+	}
+	values = slices.DeleteFunc(slices.Clone(values), func(value any) bool { return value == "" })
 	odd := slices.DeleteFunc(slices.Clone(values), func(value any) bool {
 		text, _ := value.(string)
-		return !strings.ContainsAny(text, signs)
+		_, isPath := documents.RefIn(text)
+		return isPath || !strings.ContainsFunc(text, isOdd)
 	})
 	if len(odd) > 0 {
-		l.say("%s: %s holds %s in %d of %d, %s", of.Key, field, what, len(odd), len(values), so)
+		l.say("%s: %s holds what is no id, such as an address or several ids, in %d of %d, and these %s", key, field, len(odd),
+			len(values), so)
 	}
 }
 
@@ -233,16 +239,21 @@ func (l *looking) leads(ctx context.Context, of rule.Relation) {
 	if !ok {
 		return
 	}
+	lacks := func(ref documents.Ref) bool { return there[ref].Path == "" }
+	found := len(there)
+	if strings.ContainsAny(of.Document, "[*") { // of many items, the values may be alike
+		n, found = len(refs), len(slices.DeleteFunc(refs, lacks))
+	}
 	l.lacks(ctx, of, place{of.Place(l.Place()), slices.Collect(maps.Values(there)), false})
 	l.noIDs(of, fields, there)
-	kept := len(slices.DeleteFunc(slices.Clone(single), func(ref documents.Ref) bool { return there[ref].Path == "" }))
+	kept := len(slices.DeleteFunc(slices.Clone(single), lacks))
 	so := ", so nearly all of these are due"
 	switch {
 	case isUnless(of):
 		if of.Where == nil && len(single) >= leastLooked && kept*100 > len(single)*mostPercent {
 			l.say("%s: %d of %d are kept because %s exists: did you mean gone?", of.Key, kept, len(single), of.Document)
 		}
-		if len(there) > 0 || !l.unmet(ctx, of, fields) {
+		if found > 0 || !l.unmet(ctx, of, fields) {
 			return
 		}
 		so = ", and no item leads to one that does, so this keeps nothing"
@@ -253,33 +264,40 @@ func (l *looking) leads(ctx context.Context, of rule.Relation) {
 	if len(fields) > 0 {
 		right = "is " + criteria.List(fields, "and") + " the right field?"
 	}
-	l.none(of.Key, len(there), n, "documents "+of.Document+" looked at exists"+so+": "+right)
+	if strings.Contains(of.Document, ".*}") {
+		right += " It stands for the keys of a map, and not for its values"
+	}
+	l.none(of.Key, found, n, "documents "+of.Document+" looked at exists"+so+": "+right)
 }
 
-// none says that no or hardly any of what was looked at is what it should be.
-func (l *looking) none(key string, there, n int, rest string) {
+// none says that no or hardly any of what was looked at is what it should be. It reports whether that is so.
+func (l *looking) none(key string, there, n int, rest string) bool {
 	words := "none"
 	if there > 0 {
 		words = fmt.Sprintf("only %d", there)
 	}
-	if n >= telling && there*oneOf < n {
-		l.say("%s: %s of the %d %s", key, words, n, rest)
+	if n < telling || there*oneOf >= n {
+		return false
 	}
+	l.say("%s: %s of the %d %s", key, words, n, rest)
+	return true
 }
 
 // unmet reports whether no item leads to one of the documents that there are where a path of unless leads. There may be few such
 // exceptions, so that the items looked at need not have one.
 func (l *looking) unmet(ctx context.Context, of rule.Relation, fields []string) bool {
 	collection, isLast := strings.CutSuffix(of.Document, "/{"+strings.Join(fields, "")+"}")
-	if !isLast || len(fields) != 1 || strings.Contains(collection, "{") || strings.HasSuffix(fields[0], ".*") || l.IsGroup() {
+	if !isLast || len(fields) != 1 || strings.Contains(collection, "{") || l.IsGroup() {
 		return false
 	}
 	found, _ := l.first(ctx, documents.Query{Collection: collection, Select: documents.NameOnly}, fewest)
-	var names []any
-	for _, d := range found {
-		names = append(names, rule.NamesOf(d.Ref(), false, func(ref documents.Ref) any { return l.Ref(ref.Path()) })...)
+	by := rule.Relation{Collection: l.Collection, Field: strings.Replace(fields[0], ".*", ".{id}", 1)}
+	leads := func(d documents.Document) bool { // or nobody knows
+		q, asked := by.Query(d.Ref(), false, func(ref documents.Ref) any { return l.Ref(ref.Path()) })
+		items, ok := l.first(ctx, q, 1)
+		return !asked || !ok || len(items) > 0
 	}
-	return len(found) >= telling && !l.holding(ctx, l.Collection, fields[0], names)
+	return len(found) >= telling && !slices.ContainsFunc(found, leads)
 }
 
 // holding reports whether a document of a collection holds one of some values in a field, or in its list. It may be true if
@@ -313,14 +331,17 @@ func (l *looking) refers(ctx context.Context, of rule.Relation, found []document
 				refs = append(refs, ref)
 			case isID && !isRef && !l.Repeats():
 				refs = append(refs, documents.Ref{Collection: l.Collection, ID: id})
+			case isID && isWith(of):
+				right = "ids repeat there, so have this field hold references or paths"
+				fallthrough
 			case isRef || !isID && value != "":
 				others[fmt.Sprint(value)] = true
 			}
 		}
 	}
 	l.ofMaps(of.Key, of.Field, ".{id}", values)
-	if there, n, ok := l.exist(ctx, refs); ok {
-		l.none(of.Key, len(there), n+len(others), fmt.Sprintf("values of %s.%s looked at refers to a document of %s: %s",
-			of.Place(""), of.PlainField(), l.Source(), right))
+	if there, n, ok := l.exist(ctx, refs); ok && !l.none(of.Key, len(there), n+len(others), fmt.Sprintf(
+		"values of %s.%s looked at refers to a document of %s: %s", of.Place(""), of.PlainField(), l.Source(), right)) {
+		l.odd(of.Key, of.Field, "@,;: /", "refer to nothing: correct the documents first", values, l.sample)
 	}
 }

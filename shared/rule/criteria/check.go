@@ -129,7 +129,8 @@ func (p *Problems) OneKey(key, name string) {
 func (p *Problems) Condition(at string, w Condition, kind string, bound []string) {
 	switch hole, isHole := HoleOf(w.Field); {
 	case isHole:
-		p.Expect(slices.Contains(bound, hole), at+".field", "{%s} is unbound: the rule's path has %s", hole, List(bound, "and"))
+		p.Expect(slices.Contains(bound, hole), at+".field", "{%[1]s} is not in the rule's path, which has %[2]s: for a field "+
+			"write %[1]s", hole, List(bound, "and"))
 	case kind != OfDocuments:
 		known, isMap := knows(kind, w.Field)
 		p.Expect(known, at+".field", "%s have no %q: they have %s", kind, w.Field, List(FieldsOf(kind), "and"))

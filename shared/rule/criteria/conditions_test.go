@@ -161,3 +161,14 @@ func TestClaims(t *testing.T) {
 		check.Same(t, fmt.Sprint(tt), tt.want, criteria.Condition{Field: tt.field, Ops: criteria.Ops{tt.op: tt.value}}.Holds(of))
 	}
 }
+
+// TestUndated: the reason why an item is kept whose time cannot be read fits the type of the value.
+func TestUndated(t *testing.T) {
+	t.Parallel()
+	for as, want := range map[string]string{"text": "at is not a date and time of ISO 8601", "timestamp": "at is not a timestamp",
+		"seconds": "at is a number of seconds since 1970, but of no year from 2000 to 9999"} {
+		if got := (criteria.Age{Field: "at", As: as}).Undated(int64(1)); got != want {
+			t.Errorf("%s: %s, want %s", as, got, want)
+		}
+	}
+}

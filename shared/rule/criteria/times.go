@@ -266,12 +266,13 @@ func (a Age) Unset() string { return a.Field + " is not set yet" }
 func (a Age) Undated(value any) string {
 	_, isTime := value.(time.Time)
 	_, isNumber := number(value)
+	_, ofNumbers := number(a.form().first)
 	switch f := a.form(); {
 	case a.Field == "":
 		return "the time when it was " + a.clock().reason + " is unknown"
 	case isTime && f.as == forms[0].as:
 		return a.Field + " is before 1971"
-	case isNumber && f.behind != nil:
+	case isNumber && ofNumbers:
 		return a.Field + " is " + f.words + ", but of no year from 2000 to 9999"
 	}
 	return a.Field + " is not " + a.Form()

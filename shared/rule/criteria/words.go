@@ -1,6 +1,7 @@
 package criteria
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,13 +53,14 @@ func (c Condition) Kept(a Answer, of Lookup) (reason string, invalid bool) {
 	return c.Unmet(), invalid
 }
 
-// Shown returns values as people read them. Quotes show which white space one has.
+// Shown returns values as people read them. Quotes show which white space one has, or that it is a text.
 func Shown(want any) (texts []string) {
 	for _, v := range listOf(want) {
 		text := fmt.Sprint(v)
+		_, isText := v.(string)
 		if v == nil {
 			text = "null"
-		} else if strings.Join(strings.Fields(text), " ") != text || text == "" {
+		} else if strings.Join(strings.Fields(text), " ") != text || text == "" || isText && json.Valid([]byte(text)) {
 			text = fmt.Sprintf("%q", text)
 		}
 		texts = append(texts, text)
