@@ -2,7 +2,6 @@ package declared
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/declared/gaps"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -106,7 +106,7 @@ func (l *lookups) answered(q *cascade.Question, in rule.Place) {
 	at, gone := look{place: in, field: fields[0], within: fields[1]}, isGone(q.Of)
 	if in.IsKnown() {
 		of := l.add(at, q.Found && q.Odd == "", gone)
-		if len(q.Queries) > 0 && len(of.in) < lookedIn && !slices.Contains(of.in, q.Queries[0].Collection) {
+		if len(q.Queries) > 0 && len(of.in) < gaps.LookedIn && !slices.Contains(of.in, q.Queries[0].Collection) {
 			of.in = append(of.in, q.Queries[0].Collection)
 		}
 		return
@@ -161,7 +161,7 @@ func (l *lookups) report(ctx context.Context, p *cleanup.Planner) error {
 			continue
 		}
 		of.told = true
-		odd, err := ofMaps(ctx, p.Documents, in.place, in.field)
+		odd, err := gaps.OfMaps(ctx, p.Documents, in.place, in.field)
 		if err != nil {
 			return err
 		}
@@ -188,22 +188,4 @@ func (l *lookups) tellAccounts(ctx context.Context, p *cleanup.Planner, r rule.R
 			p.Warn(ctx, g.Key+": no account "+g.Account+" was found, whatever the item, so all of them look gone: is that their uid?")
 		}
 	}
-}
-
-// ofMaps says what is wrong if a document of a place holds a map in a field, or a list of maps, where the rule says an id or a
-// list of ids: no query finds to what it refers. It costs one read. Of many collections, no index tells.
-func ofMaps(ctx context.Context, r documents.Reader, in rule.Place, field string) (string, error) {
-	if field == "" || in.IsGroup() || strings.HasSuffix(field, ".{id}") {
-		return "", nil
-	}
-	name := strings.TrimSuffix(field, "[]")
-	q := in.Query(documents.NameOnly...)
-	q.OrderBy, q.From = []string{name}, []any{[]any{map[string]any{}}} // maps, and lists that begin with one, come last
-	found, err := r.First(ctx, q, "", 1)
-	if len(found) == 0 || err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("what %s refers to, whose %s holds a map or maps: have it hold ids or references or, if the keys of a "+
-		"map are ids, write "+
-		"%s.{id}. Until then nothing is deleted", found[0].Path, name, name), nil
 }

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/declared/gaps"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -32,7 +32,7 @@ type looking struct {
 	along  map[string][]documents.Document // by a key of with: some of what is deleted along
 	due    []string                        // what a plan deletes
 	beside []rule.Rule
-	list   declared.Listing
+	list   gaps.Listing
 	doubts []string
 	unread bool  // there was more to read than may be
 	failed error // the first error: something could not be looked at
@@ -53,14 +53,14 @@ type place struct {
 // plan, and said its warnings, which are left out; beside are the application's rules. With files, those with the ids of what is
 // deleted are looked for. What could not be looked at is said, too.
 func Of(
-	ctx context.Context, r documents.Reader, files declared.Listing, of rule.Rule, beside []rule.Rule, planned []string,
+	ctx context.Context, r documents.Reader, files gaps.Listing, of rule.Rule, beside []rule.Rule, planned []string,
 	said ...string,
 ) []string {
 	l := &looking{Rule: of, Reader: r, along: map[string][]documents.Document{}, due: planned, beside: beside, list: files,
 		place: place{at: of.Place()}, meter: usage.FromContext(ctx)}
 	ctx = usage.NewContext(ctx, l.meter)
 	l.end = l.meter.Usage().FirestoreReads + mostReads
-	l.tell(declared.Unfound(ctx, r, files, of, slices.Concat(of.LooksFor(), of.Along(), of.Own())))
+	l.tell(gaps.Unfound(ctx, r, files, of, slices.Concat(of.LooksFor(), of.Along(), of.Own())))
 	if of.OfDocuments() && l.look(ctx) {
 		l.below(ctx)
 		l.all()
@@ -80,7 +80,7 @@ func Of(
 		for _, d := range l.sample[:min(len(l.sample), l.left()/(1+len(of.Along())))] {
 			some = append(some, d.Path)
 		}
-		l.tell(declared.Staying(ctx, r, "with", of, some))
+		l.tell(gaps.Staying(ctx, r, "with", of, some))
 	}
 	if l.unread {
 		l.say("there is more to look at than %d documents, which a plan reads for this", mostReads)
@@ -148,7 +148,7 @@ func (l *looking) look(ctx context.Context) bool {
 
 // meant asks for the right name of a field, or of a collection.
 func (l *looking) meant(ctx context.Context, in rule.Place, field string) string {
-	asks, err := declared.Meant(ctx, l.Reader, in, field)
+	asks, err := gaps.Meant(ctx, l.Reader, in, field)
 	l.failed = cmp.Or(l.failed, err)
 	return asks
 }

@@ -1,4 +1,4 @@
-package declared
+package gaps
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -43,15 +42,6 @@ func Staying(ctx context.Context, r documents.Reader, key string, of rule.Rule, 
 		}
 	}
 	return said, err
-}
-
-// stays tells what a run finds so.
-func stays(ctx context.Context, p *cleanup.Planner, key string, of rule.Rule, due []string) error {
-	said, err := Staying(ctx, p.Documents, key, of, due)
-	for _, text := range said {
-		p.Warn(ctx, text)
-	}
-	return err
 }
 
 // look looks below a document, with which what with says is deleted.
