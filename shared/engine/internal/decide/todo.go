@@ -49,7 +49,11 @@ func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err erro
 		if rules[item.Rule] == nil || !Has(rules[item.Rule].Reaches(), item.Ref) {
 			refuse("to judge " + item.Ref.Path())
 		}
-		next = append(next, NewItem(nil, cleanup.Item{Rule: rules[item.Rule], Ref: item.Ref}))
+		var of *Item
+		if target := report.AccountTarget(item.UID); item.UID != "" {
+			of = &Item{UID: item.UID, Planned: report.Planned{Action: FinishKind, Target: target, Reason: target + " is deleted"}}
+		}
+		next = append(next, NewItem(of, cleanup.Item{Rule: rules[item.Rule], Ref: item.Ref}))
 	}
 	return then, next, err
 }

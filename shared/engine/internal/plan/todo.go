@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -40,8 +42,8 @@ func (p *Planner) planTodos(ctx context.Context) error {
 func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	then, next, err := p.decider.ReadTodo(d)
 	i := &decide.Item{Ref: d.Ref(), Planned: report.Planned{
-		Target: d.Path, Action: decide.FinishKind, Reason: "an earlier run was interrupted after a commit, before its follow-ups",
-		Version: decide.VersionAt(d.UpdateTime),
+		Target: d.Path, Action: decide.FinishKind, Version: decide.VersionAt(d.UpdateTime),
+		Reason: "an earlier run was interrupted before it was done with " + cmp.Or(itemsOf(then, next), "what this says"),
 	}}
 	if err == nil {
 		for _, item := range next {
@@ -69,6 +71,20 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 		return err
 	}
 	return p.leaveTodos(ctx)
+}
+
+// itemsOf names the items that led to what is left to do: the first, and how many more.
+func itemsOf(left ...[]*decide.Item) string {
+	var names []string
+	for _, i := range slices.Concat(left...) {
+		if name := i.Record().Item; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if more := len(names) - 1; more > 0 {
+		names = []string{names[0], fmt.Sprintf("%d more", more)}
+	}
+	return strings.Join(names, " and ")
 }
 
 // leaveTodos ends a plan that holds as much of what interrupted runs left to do as a run may.

@@ -12,11 +12,16 @@ import (
 // it.
 type Where struct{ Field, Value string }
 
-// match notes what [Where] means in the records of an entry.
+// match notes what [Where] means in the records of an entry, and names the items with which documents were deleted that are named.
 func (u *undoing) match(records []undo.Record) {
 	for i, r := range records {
-		if r.Write != nil && undo.Is(r.Write.Before[u.Where.Field], u.Where.Value) {
-			u.matched[r.Write.Path], u.matched[undo.ItemOf(records, i)] = true, true
+		item := undo.ItemOf(records, i)
+		if u.Where != nil && r.Write != nil && undo.Is(r.Write.Before[u.Where.Field], u.Where.Value) {
+			u.matched[r.Write.Path], u.matched[item] = true, true
+		}
+		isNamed := func(only string) bool { return covers(only, r.Write.Path) }
+		if r.Write != nil && r.Deletes() && item != "" && slices.ContainsFunc(u.Only, isNamed) && !slices.Contains(u.Only, item) {
+			u.Only = append(u.Only, item)
 		}
 	}
 	delete(u.matched, "")
