@@ -62,8 +62,10 @@ func TestLimited(t *testing.T) {
 			Pass: "files", Limit: "maxDuePercent", Collection: "documents of drafts", Due: 12, Looked: 20, Most: 50},
 		"a safety limit stopped it: the plan has more than 100 actions (MAX_ACTIONS)": {Limit: "MAX_ACTIONS", Due: 101, Most: 100},
 		"a safety limit stopped it: users holds no document at all":                   {Limit: "empty collection", Collection: "users"},
-		"no document of users has seen, by which":                                     {Limit: "empty collection", Collection: "users", Field: "seen"},
-		"a safety limit stopped it: the project allows any (tenants)":                 {Limit: "tenants", Why: "the project allows any"},
+		"was deleted, have another rule delete what is left of it, by whether teams/t exists": {
+			Limit: "empty collection", Collection: "teams/t/users", Others: 3},
+		"no document of users has seen, by which":                     {Limit: "empty collection", Collection: "users", Field: "seen"},
+		"a safety limit stopped it: the project allows any (tenants)": {Limit: "tenants", Why: "the project allows any"},
 	} {
 		r := &report.Report{Job: "cleanupDrafts", Database: "(default)"}
 		r.Stop([]*cleanup.LimitError{&limit})

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -73,10 +75,26 @@ func (p *Planner) trips(ctx context.Context) (tripped []*cleanup.LimitError, err
 			if l.force && c.Percent != 0 {
 				e.Limit = report.RulesPercent
 			}
+			said := func(t *cleanup.LimitError) bool { return t.Limit == report.EmptyCollection && alike(*t, *e) }
+			if i := slices.IndexFunc(tripped, said); i >= 0 {
+				tripped[i].Others, tripped[i].Collection = tripped[i].Others+1, min(tripped[i].Collection, e.Collection)
+				continue
+			}
 			tripped = append(tripped, e)
 		}
 	}
 	return tripped, nil
+}
+
+// alike reports whether two limits are about collections that differ in nothing but the documents above them.
+func alike(a, b cleanup.LimitError) bool {
+	inA, inB := strings.Split(a.Collection, "/"), strings.Split(b.Collection, "/")
+	for i := range inA {
+		if len(inA) != len(inB) || i%2 == 0 && inA[i] != inB[i] {
+			return false
+		}
+	}
+	return a.Limit == b.Limit && a.Field == b.Field
 }
 
 // tooMany reports whether the section that is being planned has more actions than it may have.
