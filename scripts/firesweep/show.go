@@ -68,17 +68,18 @@ func (a *app) showRun(ctx context.Context, all bool, name string, targets []stri
 	if err != nil {
 		return err
 	}
-	rep, bucket := seen.report, a.bucketOf(seen.runID)
+	rep, sum := seen.report, undo.Sum{Bucket: a.bucketOf(seen.runID), Killed: a.unsavedStatus(seen.runID) == report.Killed}
 	if rep != nil {
-		bucket = rep.Bucket
+		sum.Bucket, sum.Killed = rep.Bucket, rep.Status == report.Killed
 	}
 	job := a.entryOfRun(seen.runID)
 	if len(targets) > 0 {
-		return a.showContents(ctx, job, seen.runID, bucket, targets)
+		return a.showContents(ctx, job, seen.runID, sum, targets)
 	}
 	run := shownRun{Report: rep}
 	if rep == nil || didSomething(rep) {
-		things, kept, unread := a.thingsOf(ctx, job, seen.runID, undo.Sum{Bucket: bucket, Names: true})
+		sum.Names = true
+		things, kept, unread := a.thingsOf(ctx, job, seen.runID, sum)
 		if unread != nil {
 			return unread
 		}
@@ -112,6 +113,14 @@ func (a *app) toUndo(runID string) []string {
 		return []string{runID, ofThen}
 	}
 	return []string{runID}
+}
+
+// unsavedStatus is that of a run whose report is not saved: it was killed, or is under way. A worker's run saves none.
+func (a *app) unsavedStatus(runID string) report.Status {
+	if a.entryOfRun(runID).Trigger == manifest.Tasks {
+		return report.Completed
+	}
+	return report.Killed
 }
 
 // run prints a run's report and what it did; either may be missing. undo is what takes it back.
@@ -221,10 +230,9 @@ func (a *app) soughtOf(ctx context.Context, short string, jobs []manifest.Entry)
 }
 
 // showContents shows what was in things that a run deleted or changed.
-func (a *app) showContents(ctx context.Context, job manifest.Entry, runID, bucket string, targets []string) error {
-	all, _, err := a.thingsOf(ctx, job, runID, undo.Sum{Bucket: bucket, Of: func(r undo.Record) bool {
-		return slices.Contains(targets, r.Target(bucket))
-	}})
+func (a *app) showContents(ctx context.Context, job manifest.Entry, runID string, sum undo.Sum, targets []string) error {
+	sum.Of = func(r undo.Record) bool { return slices.Contains(targets, r.Target(sum.Bucket)) }
+	all, _, err := a.thingsOf(ctx, job, runID, sum)
 	if err != nil {
 		return err
 	}
@@ -270,7 +278,11 @@ func (p *printer) did(d *did) {
 		for _, field := range t.Fields {
 			names = append(names, field.Name)
 		}
-		row := tableRow{Cells: []string{cmp.Or(t.Action, t.What), t.Target},
+		what := cmp.Or(t.Action, t.What)
+		if t.What == undo.Unsure {
+			what = t.What
+		}
+		row := tableRow{Cells: []string{what, t.Target},
 			Notes: []string{t.Reason, prefixed("fields: ", strings.Join(names, ", "))}}
 		if t.Sent {
 			row.Notes = []string{"sent: undo leaves it"}

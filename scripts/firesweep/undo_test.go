@@ -115,11 +115,12 @@ func TestUndoOfAPart(t *testing.T) {
 	}
 	want(t, "reports", listed/2+2, len(o.Documents(t, "reports")))
 	wantParts(t, o.well(t, "runs", "cleanupReports"), "undone")
-	wantParts(t, o.well(t, "show", run), "A part of it was brought back at", "27 things")
+	wantParts(t, oneLine(o.well(t, "show", run)), "A part of the run was brought back at", "27 things")
+	wantParts(t, oneLine(o.well(t, "runs", "--of", "reports/r00")), "a part of the run was brought back at", "firesweep undo --only reports/r00")
 	o.well(t, "undo", "--yes", run)
-	wantParts(t, o.well(t, "show", "cleanupreports"), "It was brought back at", "55 things")
+	wantParts(t, o.well(t, "show", "cleanupreports"), "The run was brought back at", "55 things")
 	found = o.well(t, "runs", "--of", "reports/r01")
-	wantParts(t, found, "it was brought back at 2026-01-10 15:00 UTC", "firesweep show "+shortID(run))
+	wantParts(t, found, "the run was brought back at 2026-01-10 15:00 UTC", "firesweep show "+shortID(run))
 	wantNone(t, found, "firesweep undo")
 }
 
