@@ -168,8 +168,20 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 }
 
 // mustBeThere refuses a path that keeps nothing: where no database has a document, or one below it, and of objects in a bucket
-// that no job uses. Objects and accounts are not looked up.
+// that no job uses; and an account that does not exist, if it can be looked up. Objects are not looked up.
 func (a *app) mustBeThere(ctx context.Context, path string) error {
+	if uid, isAccount := strings.CutPrefix(path, report.AccountPrefix); isAccount {
+		there := true
+		_ = a.on(ctx, a.All[0], func(p restore.Project) error { // who has no right to look may hold all the same
+			exist, err := p.Accounts.Exist(ctx, []string{uid})
+			there = err != nil || exist[uid]
+			return nil
+		}, config.Firestore, config.Auth)
+		if !there {
+			return wrongUse("--keep: there is no account %s", uid)
+		}
+		return nil
+	}
 	if name, isObject := strings.CutPrefix(path, report.ObjectPrefix); isObject {
 		var used []string
 		for _, e := range a.All {
@@ -181,7 +193,7 @@ func (a *app) mustBeThere(ctx context.Context, path string) error {
 		}
 		return nil
 	}
-	there := strings.HasPrefix(path, report.AccountPrefix)
+	there := false
 	above, isAbove := strings.CutSuffix(path, "/")
 	ref, noDocument := documents.RefOf(above)
 	err := a.eachDatabase(func(on manifest.Entry) error {
@@ -206,8 +218,8 @@ func (a *app) mustBeThere(ctx context.Context, path string) error {
 		return err
 	})
 	if err == nil && !there {
-		err = wrongUse("--keep: there is no document %s and none below it: a file or a folder is gs://%s/%s",
-			path, cmp.Or(a.getenv("STORAGE_BUCKET"), "BUCKET"), path)
+		err = wrongUse("--keep: there is no document %s and none below it: is it misspelt? If it is a file or a folder, write "+
+			"gs://%s/%s", path, cmp.Or(a.getenv("STORAGE_BUCKET"), "BUCKET"), path)
 	}
 	return err
 }
@@ -453,7 +465,7 @@ func (p *printer) holding(h holding) {
 		}
 	}
 	for _, k := range h.Keep[:min(len(h.Keep), listed)] {
-		list("Kept", k.Hold, k.Path, k.Database)
+		list("On the keep list", k.Hold, k.Path, k.Database)
 	}
 	if more := len(h.Keep) - listed; more > 0 {
 		p.Say("", 2, 2, "and %s more: use --json", plural(more, "item"))

@@ -190,6 +190,8 @@ func (p *printer) actions(r *report.Report) {
 			left, r.Job)
 	case r.Status == report.Aborted:
 		p.Say("", 2, 2, "%d were not done because of a safety limit, and nothing does them before somebody acts", left)
+	case r.Status == report.Completed:
+		p.Say("", 2, 2, "%d turned out to be kept", left)
 	default:
 		p.Say("", 2, 2, "%d were left to the next run, or turned out to be kept", left)
 	}

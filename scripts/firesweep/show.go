@@ -142,7 +142,7 @@ func (p *printer) run(run shownRun, of seen, undo ...string) {
 			p.Say("", 2, 2, "See what would come back, and bring it back:")
 			p.Type("undo", undo...)
 		}
-	case run.Done()+run.Totals().Begun > 0:
+	case changed(run.Report):
 		p.Line("")
 		p.Say("", 2, 2, "The undo log has nothing of this run (UNDO_DAYS).")
 	}
@@ -171,8 +171,12 @@ func (a *app) sought(ctx context.Context, name string) (seen, error) {
 	}
 	jobs, err := a.jobsNamed([]string{name})
 	if err != nil {
-		return seen{}, wrongUse("%q is no run: name one by its id or the last part of that, as %s lists them, or a job for its "+
-			"last run", name, a.cmd("runs"))
+		former, _ := a.former(ctx) // of what cannot be read, nobody knows any
+		if !slices.ContainsFunc(former, func(f formerJob) bool { return f.Job == name }) {
+			return seen{}, wrongUse("%q is no run: name one by its id or the last part of that, as %s lists them, or a job for its "+
+				"last run", name, a.cmd("runs"))
+		}
+		jobs = []manifest.Entry{{Name: name}}
 	}
 	record, err := a.record(ctx, jobs[0])
 	last := cmp.Or(record.Killed(a.clock()), record.Last)

@@ -46,6 +46,8 @@ func TestActions(t *testing.T) {
 	want(t, "the actions", "  delete draft: 0 of 3 done; 3 begun: the next run does the rest\n"+
 		"  delete post: 2 of 4 done; 1 changed meanwhile, so it was kept; 1 failed\n"+
 		"  3 were left to the next run, or turned out to be kept\n", out.String())
+	p.actions(&report.Report{Status: report.Completed, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Done: 1}}})
+	wantParts(t, out.String(), "  2 turned out to be kept\n")
 	first := &report.Report{Job: "cleanupDrafts", Status: report.Aborted, Actions: map[string]report.Counts{"delete draft": {Planned: 3}}}
 	first.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Why: "raws holds no file"}})
 	p.actions(first)

@@ -54,8 +54,8 @@ func (c *checker) relation(role string, r *Relation, kind string, of Place, nest
 	default:
 		c.naming(key, role, r)
 	}
-	c.Expect(role != withRole || nested || !c.rule.Repeats() || !c.byID(*r), key, "ids repeat in %s, so it may be another's: name "+
-		"what the rule's path binds, {parent} or a reference, or delete it by a rule about it, with gone", c.rule.Source())
+	c.Expect(role != withRole || nested || !c.rule.Repeats() || !c.byID(*r), key, "ids repeat in %s, so {id} may be another's: "+
+		"write what the path binds, such as {parent}, a field with references, or a rule about it with gone", c.rule.Source())
 	if r.Within != nil {
 		c.Age(key+".within", r.Within, c.kind)
 		c.Expect(r.Within.Indexed(), key+".within", "it must have a field")

@@ -64,7 +64,11 @@ func (u *undoing) survey(ctx context.Context) (err error) {
 	if err == nil && len(u.with) > jobstate.MaxKept {
 		err = ErrMany
 	}
-	for _, target := range u.Only {
+	meant := u.Only
+	if u.Where != nil {
+		meant = append(meant, u.Where.String())
+	}
+	for _, target := range meant {
 		if err == nil && !u.named[target] {
 			err = fmt.Errorf("%s: %w", target, ErrNotInLog)
 		}
