@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/emulator/process"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -116,9 +116,7 @@ func TestManyDueReportsAmongThreeTimesAsMany(t *testing.T) {
 		t.Errorf("report %+v", rep)
 	}
 	left := reportCounts(t, db)
-	if diff := cmp.Diff(map[string]int{"reviewed": n, "pending": n}, left); diff != "" {
-		t.Errorf("left (-want +got):\n%s", diff)
-	}
+	check.Same(t, "left", map[string]int{"reviewed": n, "pending": n}, left)
 	if rep.Kept["not due"] != left["reviewed"]+left["pending"] {
 		t.Errorf("kept %v, the database holds %v", rep.Kept, left)
 	}

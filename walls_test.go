@@ -12,23 +12,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// read returns what is in a file.
-func read(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	ok(t, err)
-	return string(text)
-}
+var (
+	ok   = check.OK
+	read = check.File
+)
 
 // Bounds of what one person must hold in their head.
 const (

@@ -23,6 +23,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/firesweep/firesweep/emulator/backends"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/logging"
@@ -65,13 +66,7 @@ func isolate(t *testing.T) {
 	}
 }
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = check.OK
 
 var freePorts = []string{"--firestore-port=0", "--auth-port=0", "--storage-port=0", "--tasks-port=0", "--functions-port=0"}
 

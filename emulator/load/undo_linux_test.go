@@ -15,6 +15,7 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/emulator/each"
 	"github.com/firesweep/firesweep/emulator/process"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -45,9 +46,7 @@ func wantReports(t *testing.T, db *firestore.Client, n int) {
 	i := 0
 	byID := db.Collection("reports").OrderBy(firestore.DocumentID, firestore.Asc)
 	for d, err := range each.Of(byID.Documents(t.Context())) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if diff := cmp.Diff(due(db, i), d.Data(), enginetest.SameReference); d.Ref.ID != fmt.Sprintf("r%06d", i) || diff != "" {
 			t.Fatalf("report %d is %s (-want +got):\n%s", i, d.Ref.ID, diff)
 		}
@@ -82,9 +81,7 @@ func TestUndo(t *testing.T) {
 	}
 	wantSame(t, "reports", nil, names(t, p, "reports"))
 	command, err := bundletest.Build("./scripts/firesweep")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	execute(t, command, p.Environment, "undo", "--yes", deleted.RunID)
 	execute(t, command, p.Environment, "undo", "--yes", "--json", deleted.RunID)
 	wantReports(t, db, n)
@@ -103,9 +100,7 @@ func execute(t *testing.T, path string, environment map[string]string, arguments
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output
 	begun := time.Now()
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, command.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	var err error

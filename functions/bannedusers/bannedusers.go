@@ -75,7 +75,7 @@ const maxGroup = 200
 // is left to delete, wherever this run is interrupted.
 var userRule = cleanup.Rule[cleanup.Subject]{
 	Name: "user", Group: maxGroup, Load: cleanup.Itself, Judge: judgeUser,
-	Reach: cleanup.Reach{Items: users, Deletes: []string{users, notes}, Writes: []string{notes}, Account: true},
+	Reach: cleanup.Reach{Items: users, Deletes: []string{users, notes}, Writes: []string{notes}, Account: true, Recorded: true},
 	Change: func(user cleanup.Subject, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
 		note := documents.Document{Path: documents.Ref{Collection: notes, ID: user.ID()}.Path(),
 			Data: map[string]any{"addedAt": run.Now, "attempts": int64(0)}}
@@ -101,7 +101,7 @@ func userOf(note documents.Document) (documents.Ref, bool) {
 // noteRule deletes the accounts that earlier runs could not delete.
 var noteRule = cleanup.Rule[noted]{
 	Name: "note", Group: maxGroup, Judge: judgeNote,
-	Reach: cleanup.Reach{Items: notes, Deletes: []string{notes}, Writes: []string{notes}, Account: true},
+	Reach: cleanup.Reach{Items: notes, Deletes: []string{notes}, Writes: []string{notes}, Account: true, Recorded: true},
 	Load:  cleanup.EachWith(userOf, func(note, user cleanup.Subject) noted { return noted{note, user} }),
 	Change: func(n noted, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 		return cleanup.Change{Then: []cleanup.FollowUp{deleteAccount(n.Document)}}
@@ -121,7 +121,7 @@ func deleteAccount(note documents.Document) cleanup.FollowUp {
 			Since:  note.CreateTime, // an attempt that failed may have deleted it all the same, and somebody has signed up again
 			Done:   cleanup.Delete(note).Writes,
 			Failed: []documents.Write{{Op: documents.Set, Ref: note.Ref(), Data: failed.Data}}, Kept: keptAccount,
-			Warn: func(err error) cleanup.Notice { return warning(failed, err) },
+			Notice: func(err error) cleanup.Notice { return warning(failed, err) },
 		},
 	}
 }

@@ -32,7 +32,7 @@ func TestCost(t *testing.T) {
 func TestRowsOnSeveralPages(t *testing.T) {
 	f := newFunction(t)
 	const n, people = 1100, 3
-	f.SetMany(t, people, func(i int) (string, map[string]any) { return fmt.Sprintf("members/m%d", i), member() })
+	f.SetAlike(t, people, "members/m%d", member())
 	f.SetMany(t, n, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("members_products/r%04d", i), row(fmt.Sprintf("m%d", i%people), yesterday.Add(-time.Duration(i)*time.Minute))
 	})
@@ -111,13 +111,11 @@ func TestManyRowsOfOneMember(t *testing.T) {
 				return fmt.Sprintf("members_products/r%04d", i), row("m", yesterday.Add(-time.Duration(i)*time.Hour))
 			})
 			given := false
-			f.OnCommit(func(_ int, c *firestorepb.CommitRequest, send func() error) error {
-				err := send()
+			f.AfterCommits(func(_ int, c *firestorepb.CommitRequest) {
 				if len(c.GetWrites()) >= 399 && tt.given != "" && !given {
 					given = true
 					f.Set(t, "members_products/"+tt.given, row("m", nil))
 				}
-				return err
 			})
 			got := f.Run(t, "")
 			enginetest.WantReport(t, got, report.Completed, enginetest.Done(kind, 1))

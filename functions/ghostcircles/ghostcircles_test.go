@@ -134,9 +134,7 @@ func TestShareOfGhosts(t *testing.T) {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			f := newFunction(t)
 			circlesOf(t, f, tt.all, tt.posted, tt.active)
-			f.SetMany(t, tt.deleted, func(i int) (string, map[string]any) {
-				return fmt.Sprintf("circles/deleted%02d", i), with(circle(nil, daysAgo(100), nil), "isDeleted", true)
-			})
+			f.SetAlike(t, tt.deleted, "circles/deleted%02d", with(circle(nil, daysAgo(100), nil), "isDeleted", true))
 			got := f.Run(t, "")
 			if !tt.aborted {
 				enginetest.WantReport(t, got, report.Completed, enginetest.Done(toWarn, tt.all-tt.active))
@@ -205,7 +203,7 @@ func TestPostsWrittenMeanwhile(t *testing.T) {
 	f := newFunction(t)
 	before := world{"circles/c": circle(daysAgo(380), nil, daysAgo(8)), "circles/d": circle(daysAgo(380), nil, daysAgo(8)), "circles/e": circle(daysAgo(1), nil, nil), "posts/d": post("d")}
 	before.Write(t, f)
-	f.SetMany(t, 450, func(i int) (string, map[string]any) { return fmt.Sprintf("posts/p%03d", i), post("c") })
+	f.SetAlike(t, 450, "posts/p%03d", post("c"))
 	f.Set(t, "posts/z", post("c"))
 	written := false
 	afterPosts(f, func() {
@@ -226,11 +224,9 @@ func TestPostsWrittenMeanwhile(t *testing.T) {
 
 // afterPosts calls after each commit that deleted posts, before the next begins.
 func afterPosts(f *enginetest.Function, do func()) {
-	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
-		err := send()
-		if err == nil && slices.ContainsFunc(commit.GetWrites(), func(w *firestorepb.Write) bool { return strings.Contains(w.GetDelete(), "/documents/posts/") }) {
+	f.AfterCommits(func(_ int, commit *firestorepb.CommitRequest) {
+		if slices.ContainsFunc(commit.GetWrites(), func(w *firestorepb.Write) bool { return strings.Contains(w.GetDelete(), "/documents/posts/") }) {
 			do()
 		}
-		return err
 	})
 }

@@ -188,9 +188,7 @@ func TestBetweenPassesOnlyWhatCameUpIsRead(t *testing.T) {
 	w.Set(t, warnings+"/notdue", warnedOn(hour.AddDate(0, -1, 0).Add(tick), "2026-04-10"))
 	w.Set(t, warnings+"/gone", warnedOn(hour.AddDate(0, -1, 0), "2026-04-10"))
 	w.Set(t, "projects/undated", old("last_activity_at", "2020"))
-	got := w.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
-	enginetest.Want(t, "kept", map[string]int{keptInGrace: 3, "not due": 2, "no usable age": 1}, got.Kept)
+	enginetest.WantKept(t, w.Run(t, ""), report.Completed, map[string]report.Counts{}, map[string]int{keptInGrace: 3, "not due": 2, "no usable age": 1})
 	w.Now = hour
 	golden := enginetest.NewGolden(t, "between-passes")
 	golden.Run(t, "one to warn about and one to mark", w.Function, "", "")
@@ -228,9 +226,7 @@ func TestPoisonedProject(t *testing.T) {
 		t.Errorf("left undone: %s", saved)
 	}
 	w.Now = now.Add(10 * time.Minute)
-	again := w.Run(t, "")
-	enginetest.WantReport(t, again, report.Failed, map[string]report.Counts{warnKind: {Planned: 1, Failed: 1}})
-	enginetest.Want(t, "kept", map[string]int{keptActive: 1}, again.Kept)
+	enginetest.WantKept(t, w.Run(t, ""), report.Failed, map[string]report.Counts{warnKind: {Planned: 1, Failed: 1}}, map[string]int{keptActive: 1})
 	refuse = false
 	enginetest.WantReport(t, w.Run(t, ""), report.Completed, enginetest.Done(warnKind, 1))
 	enginetest.WantReport(t, w.Run(t, ""), report.Completed, map[string]report.Counts{})
@@ -272,9 +268,7 @@ func TestWhomTheWorkerWarns(t *testing.T) {
 			if tt.kept == "" {
 				want, kept, actions = warnedOn(now, "2026-05-10"), map[string]int{}, enginetest.Done(sendKind, 1)
 			}
-			got := w.Worker.Run(t, task)
-			enginetest.WantReport(t, got, report.Completed, actions)
-			enginetest.Want(t, "kept", kept, got.Kept)
+			enginetest.WantKept(t, w.Worker.Run(t, task), report.Completed, actions, kept)
 			enginetest.Want(t, "warning", want, w.Documents(t, warnings)["p1"])
 			enginetest.Want(t, "mails", tt.mails, len(w.IDs(t, "mail")))
 			logged := ""
@@ -348,8 +342,7 @@ func TestPeopleWhoDoNotExist(t *testing.T) {
 	w.Set(t, "projects/tomark", nobodys)
 	w.Set(t, warnings+"/tomark", warnedOn(cutoff, "2026-02-10"))
 	got := w.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
-	enginetest.Want(t, "kept", map[string]int{keptNobody: 2}, got.Kept)
+	enginetest.WantKept(t, got, report.Completed, map[string]report.Counts{}, map[string]int{keptNobody: 2})
 
 	w.Set(t, "users/u9", map[string]any{}) // not the first of them
 	w.Now = now.Add(day)

@@ -24,9 +24,7 @@ func newFunction(t *testing.T) *enginetest.Function {
 // TestPendingCountsLikeAnyOther for the share of objects that is due.
 func TestPendingCountsLikeAnyOther(t *testing.T) {
 	f := newFunction(t)
-	f.PutMany(t, 50, func(i int) (string, map[string]string) {
-		return fmt.Sprintf("posts/%04d.png", i), map[string]string{"postId": "PENDING"}
-	})
+	f.PutAlike(t, 50, "posts/%04d.png", map[string]string{"postId": "PENDING"})
 	enginetest.WantAborted(t, f.Run(t, ""), "MAX_DUE_PERCENT: 50 of 50 objects under posts/")
 	enginetest.Want(t, "objects left", 50, len(f.Objects(t)))
 	enginetest.WantReport(t, f.Run(t, `{"force":true}`), report.Completed, enginetest.Done("delete post media", 50))
@@ -90,9 +88,7 @@ func TestForgedEntries(t *testing.T) {
 // owned uploads objects of posts that exist.
 func owned(t *testing.T, f *enginetest.Function, n int) {
 	t.Helper()
-	f.SetMany(t, n, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("posts/live%03d", i), map[string]any{"n": int64(i)}
-	})
+	f.SetAlike(t, n, "posts/live%03d", map[string]any{"n": 1})
 	f.PutMany(t, n, func(i int) (string, map[string]string) {
 		return fmt.Sprintf("posts/live/%03d.png", i), map[string]string{"postId": fmt.Sprintf("live%03d", i)}
 	})
@@ -102,15 +98,11 @@ func owned(t *testing.T, f *enginetest.Function, n int) {
 // only one id of 29 is missing.
 func TestOneSentinelEmptiesNoCollection(t *testing.T) {
 	f := newFunction(t)
-	f.SetMany(t, 28, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("circles/c%02d", i), map[string]any{"n": int64(i)}
-	})
+	f.SetAlike(t, 28, "circles/c%02d", map[string]any{"n": 1})
 	f.SetMany(t, 28, func(i int) (string, map[string]any) {
 		return fmt.Sprintf("posts/own%02d", i), map[string]any{"circleId": fmt.Sprintf("c%02d", i)}
 	})
-	f.SetMany(t, 300, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("posts/p%03d", i), map[string]any{"circleId": "public"}
-	})
+	f.SetAlike(t, 300, "posts/p%03d", map[string]any{"circleId": "public"})
 	f.PutOf(t, "", "circles/gone/icon.png")
 	for _, body := range []string{`{"dryRun":true}`, ""} {
 		got := f.Run(t, body)

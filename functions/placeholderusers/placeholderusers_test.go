@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -64,8 +64,7 @@ func TestUserTypeThatIsNoText(t *testing.T) {
 	w.placeholder(t, "gone", false)
 	w.Delete(t, "users/gone")
 	got := w.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done(handKind, 3))
-	enginetest.Want(t, "kept", map[string]int{keptBadUser: 2}, got.Kept)
+	enginetest.WantKept(t, got, report.Completed, enginetest.Done(handKind, 3), map[string]int{keptBadUser: 2})
 	enginetest.Want(t, "the detail", detail("number"), w.Documents(t, details)["d-number"])
 	got = w.Worker.Run(t, `{"placeholder_user_id":"number"}`)
 	enginetest.Want(t, "kept by the worker", map[string]int{keptNoType: 1}, got.Kept)
@@ -128,9 +127,7 @@ func (w world) left(t *testing.T) left {
 
 func (w world) wantLeft(t *testing.T, l left) {
 	t.Helper()
-	if diff := cmp.Diff(l, w.left(t), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("left (-want +got):\n%s", diff)
-	}
+	check.Same(t, "left", l, w.left(t), cmpopts.EquateEmpty())
 }
 
 const task = `{"placeholder_user_id":"u1"}`
@@ -180,9 +177,7 @@ func TestWorkerKeeps(t *testing.T) {
 					change()
 					kept[tt.kept] = 1
 				}
-				got := w.Worker.Run(t, task)
-				enginetest.WantReport(t, got, report.Completed, actions)
-				enginetest.Want(t, "kept", kept, got.Kept)
+				enginetest.WantKept(t, w.Worker.Run(t, task), report.Completed, actions, kept)
 				w.wantLeft(t, before)
 				for _, line := range w.Worker.LogLines(t) {
 					if line["message"] == "Unable to delete placeholder user because it is still referenced in other tables" && line["severity"] == "WARNING" {
@@ -210,12 +205,8 @@ func TestLongIDs(t *testing.T) {
 func TestUserOfManyDetails(t *testing.T) {
 	w := newWorld(t)
 	w.placeholder(t, "u1", true)
-	w.SetMany(t, maxDetails, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("%s/e%03d", details, i), detail("u1")
-	})
-	got := w.Worker.Run(t, task)
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
-	enginetest.Want(t, "kept", map[string]int{keptCrowded: 1}, got.Kept)
+	w.SetAlike(t, maxDetails, details+"/e%03d", detail("u1"))
+	enginetest.WantKept(t, w.Worker.Run(t, task), report.Completed, map[string]report.Counts{}, map[string]int{keptCrowded: 1})
 	w.Delete(t, details+"/e000")
 	enginetest.WantReport(t, w.Worker.Run(t, task), report.Completed, enginetest.Done(deleteKind, 1))
 	w.wantLeft(t, left{})
@@ -247,12 +238,10 @@ func TestDetailThatIsTakenUpWhileTheAccountGoes(t *testing.T) {
 	w := newWorld(t)
 	w.placeholder(t, "u1", true)
 	w.Set(t, details+"/other", detail("u1"))
-	w.Worker.OnCommit(func(n int, _ *firestorepb.CommitRequest, send func() error) error {
-		err := send()
+	w.Worker.AfterCommits(func(n int, _ *firestorepb.CommitRequest) {
 		if n == 1 {
 			w.Set(t, details+"/other", detail("u1", "namespace_id", "g1"))
 		}
-		return err
 	})
 	enginetest.WantReport(t, w.Worker.Run(t, task), report.Completed, enginetest.Done(deleteKind, 1))
 	w.wantLeft(t, left{Details: []string{"other"}})

@@ -149,9 +149,7 @@ func TestUnset(t *testing.T) {
 					},
 				})
 			}})
-			f.SetMany(t, 20, func(i int) (string, map[string]any) {
-				return fmt.Sprintf("things/packed%d", i), map[string]any{"box": "b"}
-			})
+			f.SetAlike(t, 20, "things/packed%d", map[string]any{"box": "b"})
 			for i, box := range tt.boxes {
 				data := map[string]any{"box": box}
 				if box == "missing" {

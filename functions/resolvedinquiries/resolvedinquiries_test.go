@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -196,9 +197,7 @@ func TestEveryValueSurvives(t *testing.T) {
 	f.Set(t, "inquiries/i1/messages/m3", map[string]any{})
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, archivedOnce)
 	want["archivedAt"], want["messages"] = now, []any{m2, m1, map[string]any{}}
-	if diff := cmp.Diff(want, f.Documents(t, "archivedInquiries")["i1"], sameValues); diff != "" {
-		t.Errorf("archive (-want +got):\n%s", diff)
-	}
+	check.Same(t, "archive", want, f.Documents(t, "archivedInquiries")["i1"], sameValues)
 	enginetest.Want(t, "inquiries", 0, len(f.IDs(t, "inquiries")))
 	enginetest.Want(t, "inquiries/i1/messages", 0, len(f.IDs(t, "inquiries/i1/messages")))
 }
@@ -309,9 +308,7 @@ func TestArchiveThatDoesNotFit(t *testing.T) {
 	}
 	enginetest.Want(t, "foretold", map[string]string{"inquiries/fits": "", "inquiries/deep": "", "inquiries/large": keptLarge, "inquiries/many": ""}, foretold)
 	for n := range 2 {
-		got := f.Run(t, "")
-		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{kind: {Planned: 4 - n, Done: 1 - n}})
-		enginetest.Want(t, "kept", map[string]int{keptLarge: 3}, got.Kept)
+		enginetest.WantKept(t, f.Run(t, ""), report.Completed, map[string]report.Counts{kind: {Planned: 4 - n, Done: 1 - n}}, map[string]int{keptLarge: 3})
 	}
 	for _, id := range []string{"large", "deep", "many"} {
 		enginetest.Want(t, "times that the log names "+id, 2, len(f.Warnings(t)["inquiries/"+id]))

@@ -58,16 +58,18 @@ func (a *app) chooseBucket(project string) error {
 	return nil
 }
 
+// openBucket opens a job's bucket by connections that only read.
+func (a *app) openBucket(ctx context.Context, job manifest.Entry) (*objects.Client, error) {
+	cfg, err := a.settings(job, config.Firestore, config.Storage)
+	if err != nil {
+		return nil, err
+	}
+	return objects.Open(ctx, objects.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, objects.ReadOnly)
+}
+
 // listing returns what lists the bucket for the doubts about a rule, and what closes that; nil if there is no bucket to look at.
 func (a *app) listing(ctx context.Context, job manifest.Entry) (list doubts.Listing, closes func()) {
-	cfg, err := a.settings(job, config.Firestore)
-	if err == nil && (cfg.Emulators.Firestore == "" || cfg.Emulators.Storage != "") {
-		cfg, err = a.settings(job, config.Firestore, config.Storage)
-	}
-	if err != nil || cfg.Bucket == "" {
-		return nil, func() {}
-	}
-	bucket, err := objects.Open(ctx, objects.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, objects.ReadOnly)
+	bucket, err := a.openBucket(ctx, job)
 	if err != nil {
 		return nil, func() {}
 	}
@@ -92,11 +94,7 @@ const fewNames = 100
 // holdsObjects reports whether a bucket holds any object. The error is [storage.ErrBucketNotExist] if there is none of this name.
 func (a *app) holdsObjects(ctx context.Context, name string) (holds bool, err error) {
 	a.setenv("STORAGE_BUCKET", name)
-	cfg, err := a.settings(toLook, config.Firestore, config.Storage)
-	if err != nil {
-		return false, err
-	}
-	bucket, err := objects.Open(ctx, objects.Bucket{Name: name, EmulatorHost: cfg.Emulators.Storage}, objects.ReadOnly)
+	bucket, err := a.openBucket(ctx, toLook)
 	if err != nil {
 		return false, err
 	}

@@ -47,7 +47,11 @@ func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 	if err != nil {
 		return err
 	}
-	return a.show(map[string]any{"searched": runs, "found": found}, func(p *printer) { p.found(found, runs, what, all, a.toUndo) },
+	var then []string
+	if len(found) > 0 && a.Jobs[a.entryOfRun(found[0].Run).Name].Name == "" {
+		then = []string{ofThen}
+	}
+	return a.show(map[string]any{"searched": runs, "found": found}, func(p *printer) { p.found(found, runs, what, all, then...) },
 		len(found) == 0)
 }
 
@@ -101,8 +105,8 @@ func concerns(r undo.Record, what string) bool {
 // under reports whether a name is another, or below it.
 func under(name, other string) bool { return name == other || strings.HasPrefix(name, other+"/") }
 
-// found prints what was found, or where else to look. toUndo returns what takes a run back.
-func (p *printer) found(found []foundThing, runs int, what string, all bool, toUndo func(runID string) []string) {
+// found prints what was found, or where else to look. then is what an undo needs besides.
+func (p *printer) found(found []foundThing, runs int, what string, all bool, then ...string) {
 	if len(found) == 0 {
 		p.Say(yellow, 0, 2, "Nothing in the undo logs of %s is about %s. They are kept for UNDO_DAYS, seven unless set, and none "+
 			"are with 0. Of older runs of deployed jobs, Cloud Logging has the names, for 30 days unless you keep it longer.",
@@ -133,6 +137,6 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool, toU
 	p.Say("", 2, 2, "See what was in it%s:", back)
 	p.Type("show", run, target)
 	if back != "" {
-		p.Type("undo", append([]string{"--only", target, run}, toUndo(found[0].Run)[1:]...)...)
+		p.Type("undo", append([]string{"--only", target, run}, then...)...)
 	}
 }

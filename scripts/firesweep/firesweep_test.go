@@ -16,10 +16,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/api/option"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
@@ -219,14 +219,6 @@ func write(t testing.TB, file, text string) string {
 	return file
 }
 
-// read returns what is in a file.
-func read(t testing.TB, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	ok(t, err)
-	return string(text)
-}
-
 // oneLine is a text that was wrapped.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
@@ -248,20 +240,11 @@ func wantNone(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func want(t *testing.T, what string, want, got any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
+var (
+	ok   = check.OK
+	want = check.Same
+	read = check.File
+)
 
 // wantNarrow looks for lines that a screen would break.
 func wantNarrow(t *testing.T, text string, width int) {

@@ -20,8 +20,7 @@ const (
 // formerJob is a job of which a database has a record, and whose name no job and no rule of the application has any more.
 type formerJob struct {
 	restore.Record
-	in     restore.Project
-	finish string // the command that finishes what it left half done
+	in restore.Project
 }
 
 func (a *app) former(ctx context.Context) (all []formerJob, err error) {
@@ -33,7 +32,7 @@ func (a *app) former(ctx context.Context) (all []formerJob, err error) {
 		records, err := p.Records(ctx)
 		for _, r := range records {
 			if _, known := a.Jobs[r.Job]; !known && !jobstate.ForAll(r.Job) {
-				all = append(all, formerJob{Record: r, in: p})
+				all = append(all, formerJob{r, p})
 			}
 		}
 		return err
@@ -51,17 +50,8 @@ func (a *app) halfDone(ctx context.Context) (left []formerJob, err error) {
 		found, failed := f.in.DB.First(ctx, documents.Query{Collection: runlog.TodosOf(f.Job), Select: documents.NameOnly}, "", 1)
 		err = cmp.Or(err, failed)
 		if len(found) > 0 && f.State.Leased(f.Now) == "" {
-			f.finish = a.cmd("run", f.Job, ofThen)
 			left = append(left, f)
 		}
 	}
 	return left, err
-}
-
-// halfDone says what was begun that no run finishes any more.
-func (p *printer) halfDone(left []formerJob) {
-	for _, f := range left {
-		p.Say(yellow, 0, 2, "%s left items half done, and %s: finish them with the file of then:", f.Job, noRule)
-		p.Command("%s", f.finish)
-	}
 }

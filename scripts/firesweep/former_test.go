@@ -66,7 +66,7 @@ func calledOtherwise(t *testing.T, killed bool) {
 	wantParts(t, oneLine(o.well(t, "runs")), "cleanupDrafts ran at 2026-01-10 15:00 UTC, and no rule has that name any more: firesweep show "+shortID(run))
 	for _, id := range []string{run, shortID(run), "cleanupDrafts"} {
 		out, _ := o.ends(t, exitFailed, "show", id)
-		wantParts(t, oneLine(out), "cleanupDrafts: "+status, "firesweep undo "+run+" --rules OLD.json")
+		wantParts(t, oneLine(out), "cleanupDrafts: "+status, "firesweep undo "+run)
 		wantParts(t, o.well(t, "show", id, "drafts/a"), "editedAt")
 		o.refuses(t, exitWrongUse, "cleanupDrafts ran it, and no rule has that name any more: give the file of then: firesweep undo "+run+
 			" --rules OLD.json", "undo", id)

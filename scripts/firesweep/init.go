@@ -14,7 +14,6 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
-	"github.com/firesweep/firesweep/shared/objects"
 )
 
 func (a *app) initCommand() *cobra.Command {
@@ -99,11 +98,7 @@ func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings
 	on := cfg.Emulators
 	var noBucket error
 	if on.Firestore == "" || on.Storage != "" {
-		if cfg, noBucket = a.settings(toLook, config.Firestore, config.Storage); noBucket == nil {
-			l.Bucket, err = objects.Open(ctx, objects.Bucket{Name: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}, objects.ReadOnly)
-			if err != nil {
-				return nil, err
-			}
+		if l.Bucket, noBucket = a.openBucket(ctx, toLook); noBucket == nil {
 			defer func() { err = errors.Join(err, l.Bucket.Close()) }()
 		}
 	}

@@ -134,6 +134,15 @@ func TestInitProposes(t *testing.T) {
 			"cleanupDeletedNotes":   {2, 30, `{"collection":"notes","where":[{"field":"isDeleted","==":true}],"age":{"field":"updatedAt","days":30}}`},
 			"cleanupOrphanedPhotos": {1, 12, `{"objects":"photos/{driver}/**","age":{"days":7},"gone":[{"document":"drivers/{driver}"}]}`},
 		}},
+		"most were restored": {func(t *testing.T, o *operator) {
+			for n := range 30 {
+				o.Set(t, "vans/"+autoID(n), fields{"removed": n%10 == 0, "deletedAt": daysAgo(10 * n)})
+				o.Set(t, "cars/"+autoID(n), fields{"state": []string{"deleted", "fine"}[min(1, n%10)], "deletedAt": daysAgo(10 * n)})
+			}
+		}, map[string]wanted{
+			"cleanupDeletedVans": {2, 30, `{"collection":"vans","where":[{"field":"removed","==":true}],"age":{"field":"deletedAt","days":30}}`},
+			"cleanupDeletedCars": {2, 30, `{"collection":"cars","where":[{"field":"state","==":"deleted"}],"age":{"field":"deletedAt","days":30}}`},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -193,6 +202,16 @@ func TestInitProposesNothing(t *testing.T) {
 		"what others refer to": func(t *testing.T, o *operator, n int) {
 			o.Set(t, "codes/"+autoID(n), fields{"expiresAt": old})
 			o.Set(t, "trips/"+autoID(n), fields{"code": o.Firestore(t).Doc("codes/" + autoID(n))})
+		},
+		"what others refer to, in maps of a list": func(t *testing.T, o *operator, n int) {
+			for _, collection := range []string{"artists/", "places/", "guests/"} {
+				o.Set(t, collection+autoID(n), fields{"expiresAt": old})
+			}
+			o.Set(t, "nights/"+autoID(n), fields{"acts": []any{fields{"of": fields{"artist": autoID(n)}, "by": fields{autoID(n): "x"}}},
+				"place": "/places/" + autoID(n)})
+		},
+		"what somebody restored": func(t *testing.T, o *operator, n int) {
+			o.Set(t, "codes/"+autoID(n), fields{"deleted": false, "deletedAt": old, "updatedAt": old})
 		},
 		"people": func(t *testing.T, o *operator, n int) {
 			o.people(t, n/19*20)

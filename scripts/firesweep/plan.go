@@ -166,10 +166,13 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 		p.planned(one, all, a.remedy(ctx, one.err))
 	}
 	left, err := a.halfDone(ctx)
+	for _, f := range left {
+		p.Say(yellow, 0, 2, "%s left items half done, and %s: finish them with the file of then:", f.Job, noRule)
+		p.Type("run", f.Job, ofThen)
+	}
 	if slices.ContainsFunc(plans, func(p planned) bool { return p.Report == nil }) {
 		err = nil // it is what a plan has said
 	}
-	p.halfDone(left)
 	return plans, err
 }
 

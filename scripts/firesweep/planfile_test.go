@@ -38,7 +38,7 @@ func TestRunOfAPlanFile(t *testing.T) {
 	write(t, file, strings.ReplaceAll(read(t, file), "\n", "\r\n")) // as Git does on Windows
 	args := []string{"run", "--yes", "--confirm", o.ID, "--plan", file}
 	out := o.well(t, args...)
-	wantParts(t, oneLine(out), "1 due, 1 more kept", "but is kept: it was changed since the plan was approved ",
+	wantParts(t, oneLine(out), "1 due; 1 more kept", "but is kept: it was changed since the plan was approved ",
 		"delete report: 1 of 2 done; 1 changed meanwhile, so it was kept",
 		"of 2 items in the approved plan, 1 done", "What was agreed to is done. Due as well, and not in the plan: 1 item. ", "kept 1: not in the approved plan")
 	left := o.Documents(t, "reports")

@@ -77,12 +77,9 @@ func (p *printer) plan(r *report.Report, all bool) {
 	for _, kind := range slices.Sorted(maps.Keys(r.Actions)) {
 		items := slices.DeleteFunc(slices.Clone(r.Plan), func(i report.Planned) bool { return i.Action != kind })
 		n, same, shown := r.Actions[kind].Planned, sameReason(items), firstOf(items, all)
-		stay, more := (&report.Report{Plan: items}).Stay(), ""
-		if stay > 0 {
-			more = fmt.Sprintf("; %d more kept", stay)
-		}
+		stay := (&report.Report{Plan: items}).Stay()
 		p.Line("")
-		p.Say(bold, 2, 2, "%s: %d%s%s", kind, n-stay, prefixed(", because ", same), more)
+		p.Say(bold, 2, 2, "%s: %d%s%s", kind, n-stay, prefixed(", because ", same), moreKept(stay))
 		for _, item := range shown {
 			p.Line("    " + harmless.Text(item.Target))
 			note := with(item)
@@ -191,7 +188,7 @@ func (p *printer) actions(r *report.Report) {
 	case r.Status == report.Aborted:
 		p.Say("", 2, 2, "%d were not done because of a safety limit, and nothing does them before somebody acts", left)
 	case r.Status == report.Completed:
-		p.Say("", 2, 2, "%d turned out to be kept", left)
+		p.Say("", 2, 2, "%s turned out to be kept", plural(left, "item"))
 	default:
 		p.Say("", 2, 2, "%d were left to the next run, or turned out to be kept", left)
 	}
@@ -235,12 +232,12 @@ func (p *printer) runs(reports []*report.Report) {
 	p.Table(rows, "STARTED (UTC)", "RUN", "PLANNED", "DONE", "FAILED", "TIME", "STATUS")
 }
 
-// due says how many items are due, and how many more are and will be kept all the same.
-func due(planned, stay int) string {
-	if stay == 0 {
-		return fmt.Sprintf("%d due", planned)
+// moreKept says how many items are kept though they are due.
+func moreKept(n int) string {
+	if n == 0 {
+		return ""
 	}
-	return fmt.Sprintf("%d due, %d more kept", planned, stay)
+	return fmt.Sprintf("; %d more kept", n)
 }
 
 // statusWords describes how a run ended, or what a plan found, and what was special about it.
@@ -251,9 +248,9 @@ func statusWords(r *report.Report) string {
 	case r.DryRun && r.Status == report.Completed && planned+stay == 0:
 		words = "nothing is due"
 	case r.DryRun && r.Status == report.Completed:
-		words = due(planned, stay)
+		words = fmt.Sprintf("%d due%s", planned, moreKept(stay))
 	case r.DryRun && r.Status == report.Aborted:
-		words = due(planned, stay) + ", but a safety limit stops it"
+		words = fmt.Sprintf("%d due, but a safety limit stops it%s", planned, moreKept(stay))
 	case r.DryRun:
 		words = "the plan " + words
 	}

@@ -86,20 +86,20 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 		return wrongUse("force one job at a time")
 	}
 	ctx := c.Context()
-	first, err := a.firstTime(ctx, jobs, f.confirm)
+	never, err := a.firstTime(ctx, jobs, f.confirm)
 	if err != nil {
 		return err
 	}
-	if first != "" && f.yes && !a.screen.in {
-		return wrongUse("%s: give the project's id: --confirm %s", first, a.getenv("GOOGLE_CLOUD_PROJECT"))
+	if never != "" && f.yes && !a.screen.in {
+		return wrongUse("%s: give the project's id: --confirm %s", never, a.getenv("GOOGLE_CLOUD_PROJECT"))
 	}
-	asks := !f.yes || first != ""
+	asks := !f.yes || never != ""
 	plans, err := a.planAll(ctx, jobs, a.aside(f.yes), f.all, engine.Options{Force: f.force, Versions: asks}, f.approved)
 	if err != nil {
 		return err
 	}
 	runs := []ran{}
-	agreed, err := a.agreedToRun(c, f, plans, first, names)
+	agreed, err := a.agreedToRun(c, f, plans, never, names)
 	if agreed {
 		if asks && f.plan == "" { // to what was shown, and to nothing else
 			f.approved = approvals(plans)
@@ -112,8 +112,8 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 }
 
 // agreedToRun reports whether jobs are to run: because --yes says so, or because something is due and somebody agrees. The
-// error says that nobody did. first says which jobs never ran here, to which --yes does not agree.
-func (a *app) agreedToRun(c *cobra.Command, f runFlags, plans []planned, first string, names []string) (bool, error) {
+// error says that nobody did. never says which jobs never ran here, to which --yes does not agree.
+func (a *app) agreedToRun(c *cobra.Command, f runFlags, plans []planned, never string, names []string) (bool, error) {
 	due, id := 0, a.getenv("GOOGLE_CLOUD_PROJECT")
 	for _, p := range plans {
 		if p.well() {
@@ -124,8 +124,8 @@ func (a *app) agreedToRun(c *cobra.Command, f runFlags, plans []planned, first s
 		return false, nil
 	}
 	switch {
-	case first != "":
-		return a.agree(false, c, append(names, "--confirm "+id), first+". Type the project's id to run: ", id)
+	case never != "":
+		return a.agree(false, c, append(names, "--confirm "+id), never+". Type the project's id to run: ", id)
 	case f.force:
 		return a.agree(f.yes, c, names, "Run it like this, without its safety limits? Type yes: ", "yes")
 	}
@@ -276,7 +276,7 @@ func (p *printer) ran(plan planned, r ran) {
 
 // firstTime makes sure that somebody means this project, database and bucket: it says which jobs never ran there, unless the
 // project's id is given. What has run is known from the jobs' own records. A bucket that nobody named must be that of the last
-// run.
+// run. Of a job that is under way, it says so before anything is planned.
 func (a *app) firstTime(ctx context.Context, jobs []manifest.Entry, given string) (string, error) {
 	project, err := a.project()
 	if err != nil {
@@ -294,6 +294,9 @@ func (a *app) firstTime(ctx context.Context, jobs []manifest.Entry, given string
 		record, err := a.record(ctx, job)
 		if err = cmp.Or(err, record.Err); err != nil {
 			return "", err
+		}
+		if record.Leased(a.clock()) != "" {
+			a.aside(true).Say(yellow, 0, 2, "%s: %s", job.Name, a.underWay(job.Name, record))
 		}
 		name, was, ran := job.Name, "", false // the bucket of the last run; empty: it had none
 		for _, r := range []*report.Report{record.Last, record.Begun} {

@@ -98,21 +98,13 @@ func (a *app) showRun(ctx context.Context, all bool, name string, targets []stri
 	}
 	run.Held = record.Held
 	return a.show(run, func(p *printer) {
-		p.run(run, seen, a.toUndo(seen.runID)...)
+		p.run(run, seen)
 		if byHand := rep != nil && strings.HasPrefix(rep.Revision, byHand); !byHand && !p.emulated {
 			p.Say("", 2, 2, "See each line that a deployed function logged:")
 			p.Command("gcloud logging read 'labels.runId=\"%s\"' --project=%s --order=asc --format='value(timestamp,jsonPayload.message)'",
 				seen.runID, p.where)
 		}
 	}, rep != nil && wentWrong(rep.Status))
-}
-
-// toUndo returns what undo needs to take a run back.
-func (a *app) toUndo(runID string) []string {
-	if _, known := a.Jobs[a.entryOfRun(runID).Name]; !known {
-		return []string{runID, ofThen}
-	}
-	return []string{runID}
 }
 
 // unsavedStatus is that of a run whose report is not saved: it was killed, or is under way. A worker's run saves none.
@@ -123,8 +115,8 @@ func (a *app) unsavedStatus(runID string) report.Status {
 	return report.Killed
 }
 
-// run prints a run's report and what it did; either may be missing. undo is what takes it back.
-func (p *printer) run(run shownRun, of seen, undo ...string) {
+// run prints a run's report and what it did; either may be missing.
+func (p *printer) run(run shownRun, of seen) {
 	if run.Report != nil {
 		p.report(run.Report)
 	} else {
@@ -140,7 +132,7 @@ func (p *printer) run(run shownRun, of seen, undo ...string) {
 		if run.Report == nil || run.Undone == nil || run.Undone.Partial {
 			p.Line("")
 			p.Say("", 2, 2, "See what would come back, and bring it back:")
-			p.Type("undo", undo...)
+			p.Type("undo", of.runID)
 		}
 	case changed(run.Report):
 		p.Line("")
@@ -189,29 +181,17 @@ func (a *app) sought(ctx context.Context, name string) (seen, error) {
 	return seen{runID: last.RunID, report: last}, nil
 }
 
-// soughtShort looks for a run by the last part of its id.
-func (a *app) soughtShort(ctx context.Context, short string) (seen, error) {
-	found, err := a.soughtOf(ctx, short, a.scheduled())
-	if err != nil || found.runID != "" {
+// soughtShort looks for a run by the last part of its id, in the newest runs first.
+func (a *app) soughtShort(ctx context.Context, short string) (found seen, err error) {
+	isIt := func(runID string) bool { return strings.HasSuffix(runID, "-"+short) }
+	jobs := a.scheduled()
+	former, err := a.former(ctx)
+	if err != nil {
 		return found, err
 	}
-	former, err := a.former(ctx)
-	var jobs []manifest.Entry
 	for _, f := range former {
 		jobs = append(jobs, manifest.Entry{Name: f.Job})
 	}
-	if err == nil {
-		found, err = a.soughtOf(ctx, short, jobs)
-	}
-	if err == nil && found.runID == "" {
-		err = fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days; see %s", short, a.cmd("runs"))
-	}
-	return found, err
-}
-
-// soughtOf is soughtShort among the runs of some jobs, the newest first.
-func (a *app) soughtOf(ctx context.Context, short string, jobs []manifest.Entry) (found seen, err error) {
-	isIt := func(runID string) bool { return strings.HasSuffix(runID, "-"+short) }
 	for _, job := range jobs {
 		if found, err = a.unsaved(ctx, job, isIt); found.runID != "" || err != nil {
 			return found, err
@@ -230,6 +210,9 @@ func (a *app) soughtOf(ctx context.Context, short string, jobs []manifest.Entry)
 		}
 		return false, nil
 	})
+	if err == nil && found.runID == "" {
+		err = fmt.Errorf("no run whose id ends with %s is saved: reports are kept for 90 days; see %s", short, a.cmd("runs"))
+	}
 	return found, err
 }
 

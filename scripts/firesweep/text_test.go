@@ -3,7 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +15,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/scripts/firesweep/look"
 	"github.com/firesweep/firesweep/shared/cleanup"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
+	"github.com/firesweep/firesweep/shared/usage"
 )
 
 // full is a disk without room.
@@ -46,8 +54,9 @@ func TestActions(t *testing.T) {
 	want(t, "the actions", "  delete draft: 0 of 3 done; 3 begun: the next run does the rest\n"+
 		"  delete post: 2 of 4 done; 1 changed meanwhile, so it was kept; 1 failed\n"+
 		"  3 were left to the next run, or turned out to be kept\n", out.String())
-	p.actions(&report.Report{Status: report.Completed, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Done: 1}}})
-	wantParts(t, out.String(), "  2 turned out to be kept\n")
+	out.Reset()
+	p.actions(&report.Report{Status: report.Completed, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Done: 2}}})
+	want(t, "what a whole run kept", "  delete draft: 2 of 3 done\n  1 item turned out to be kept\n", out.String())
 	first := &report.Report{Job: "cleanupDrafts", Status: report.Aborted, Actions: map[string]report.Counts{"delete draft": {Planned: 3}}}
 	first.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Why: "raws holds no file"}})
 	p.actions(first)
@@ -133,5 +142,94 @@ func TestPlanIsShort(t *testing.T) {
 		p := printer{to: &out, width: 80}
 		p.plan(r, all)
 		want(t, "the plan", wanted+"\n  warn: 1\n    posts/b\n      old\n", out.String())
+	}
+}
+
+// TestJSON: what --json writes keeps its names. Add new ones here and to the pages, and remove none: programs rely on them.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	documented := map[string]bool{}
+	pages := read(t, "../../docs/command.md") + read(t, "../../docs/contributing/spec.md")
+	for _, m := range regexp.MustCompile("[`\"]([A-Za-z.]+)(\\[\\])?[`\"]").FindAllStringSubmatch(pages, -1) {
+		documented[m[1][strings.LastIndex(m[1], ".")+1:]] = true
+	}
+	all := []struct {
+		of    any
+		names string
+	}{
+		{report.Report{}, `
+			actions actions.begun actions.changed actions.done actions.failed actions.planned approved
+			bucket database dryRun durationMs failures failures.action failures.code failures.error
+			failures.limit failures.limit.collection failures.limit.due failures.limit.field failures.limit.folder
+			failures.limit.inFolder failures.limit.limit
+			failures.limit.looked failures.limit.most failures.limit.others failures.limit.pass failures.limit.why failures.target force job kept notCounted now partialRuns plan
+			revision runId scanned startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
+			usage version warnings`},
+		{report.Planned{}, "action kept more reason target version with"},
+		{usage.Usage{}, `
+			authCalls firestoreDeletes firestoreReads firestoreWrites storageClassA storageClassB storageDeletes tasks`},
+		{jobstate.Hold{}, "at by runId why"},
+		{planned{}, "doubts error held job report warnings"},
+		{planFile{}, "checksum plans"},
+		{report.Approval{}, "bucket database entry items job made project version"},
+		{standing{}, "detail held job month month.of month.runs month.usage runs schedule state timeZone"},
+		{shownRun{}, "did held"},
+		{did{}, "things total"},
+		{undo.Thing{}, "account action fields fields.after fields.before fields.changed fields.name reason sent target what"},
+		{ran{}, "error job report"},
+		{holding{}, `
+			applied jobs jobs.database jobs.error jobs.job jobs.stops keep keep.database keep.path`},
+		{taken{}, "applied held keep outcomes outcomes.note outcomes.step outcomes.target outcomes.why run warnings"},
+		{foundThing{}, "reason run target undone undone.at undone.by undone.partial undone.things what"},
+		{finding{}, "about do level text"},
+		{look.Findings{}, `
+			looked proposals proposals.does proposals.due proposals.looked
+			proposals.name proposals.rule proposals.why reads unseen`},
+		{checked{}, `
+			declared does indexes indexes.collectionGroup indexes.fields indexes.fields.arrayConfig
+			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy note own reads
+			roles schedule timeZone when`},
+	}
+	alone := map[reflect.Type]bool{}
+	for _, tt := range all {
+		alone[reflect.TypeOf(tt.of)] = true
+	}
+	for _, tt := range all {
+		var names []string
+		others := maps.Clone(alone)
+		delete(others, reflect.TypeOf(tt.of))
+		namesOf(reflect.TypeOf(tt.of), "", others, &names)
+		slices.Sort(names)
+		names = slices.Compact(names) // a part's name may hide that of an embedded one
+		want(t, reflect.TypeOf(tt.of).String(), strings.Fields(tt.names), names)
+		for _, name := range names {
+			if !documented[name[strings.LastIndex(name, ".")+1:]] {
+				t.Errorf("%T: no page names %s", tt.of, name)
+			}
+		}
+	}
+}
+
+// namesOf adds the names in JSON of what a type holds, those in a part of it after the part's own, but for parts of types that are
+// looked at alone.
+func namesOf(of reflect.Type, before string, alone map[reflect.Type]bool, to *[]string) {
+	switch of.Kind() { //nolint:exhaustive // the others hold nothing
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		namesOf(of.Elem(), before, alone, to)
+	case reflect.Struct:
+		if !strings.HasPrefix(of.PkgPath(), "github.com/firesweep/") || alone[of] {
+			return
+		}
+		for i := range of.NumField() {
+			field := of.Field(i)
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			switch {
+			case field.Anonymous && name == "":
+				namesOf(field.Type, before, alone, to)
+			case field.IsExported() && name != "-":
+				*to = append(*to, before+name)
+				namesOf(field.Type, before+name+".", alone, to)
+			}
+		}
 	}
 }

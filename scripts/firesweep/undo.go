@@ -105,8 +105,8 @@ func (t taken) back() int { return t.steps(undo.Recreate, undo.Revert, undo.Repl
 
 func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	job := a.entryOfRun(runID)
-	if needs := a.toUndo(runID); len(needs) > 1 {
-		return wrongUse("%s ran it, and %s: give the file of then: %s", job.Name, noRule, a.cmd("undo", needs...))
+	if _, known := a.Jobs[job.Name]; !known {
+		return wrongUse("%s ran it, and %s: give the file of then: %s", job.Name, noRule, a.cmd("undo", runID, ofThen))
 	}
 	p := a.aside(f.yes)
 	var t taken
@@ -145,7 +145,7 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	at := a.progress(ctx, what)
 	o.By = who()
 	o.Progress = func(done, total int) { at.set("%s (%d of %d)", what, done, total) }
-	o.Warn = func(text string) { t.Warnings = append(t.Warnings, text) }
+	o.Lacks = func(text string) { t.Warnings = append(t.Warnings, text) }
 	err := a.on(ctx, job, func(p restore.Project) error {
 		o.Elsewhere = func(f func(restore.Project) error) error {
 			return a.eachDatabase(func(e manifest.Entry) error { return a.on(ctx, e, f, config.Firestore) }, p.Config.Database)

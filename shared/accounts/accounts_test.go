@@ -16,28 +16,17 @@ import (
 	"time"
 
 	"firebase.google.com/go/v4/auth"
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/time/rate"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// same fails the test if two values differ.
-func same(t *testing.T, what string, want, got any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
+var (
+	ok   = check.OK
+	same = check.Same
+)
 
 // texts returns the errors as texts, empty for nil.
 func texts(errs []error) []string {

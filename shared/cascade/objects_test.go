@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -58,7 +59,7 @@ func TestObjects(t *testing.T) {
 		"some good, some no": {array{7, fields{"url": "gs://" + bucket + "/posts/a.png"}}, []string{"posts/a.png"}, []string{noText}},
 	} {
 		media := cascade.Objects{Field: "mediaItems[].url", Under: objects.Folders{"posts/"}, Outside: outside, OwnerKey: "postId"}
-		check(t, name, media, fields{"mediaItems": tt.items}, tt.names, tt.kept)
+		follows(t, name, media, fields{"mediaItems": tt.items}, tt.names, tt.kept)
 	}
 }
 
@@ -77,14 +78,12 @@ func TestHome(t *testing.T) {
 		for _, f := range change.Then {
 			got = append(got, f.Object.Home)
 		}
-		if diff := cmp.Diff([]string{want, want}, got); diff != "" {
-			t.Errorf("at home in %q (-want +got):\n%s", home, diff)
-		}
+		check.Same(t, "at home in "+home, []string{want, want}, got)
 	}
 }
 
-// check compares what Follow adds for a document with the id d.
-func check(t *testing.T, name string, o cascade.Objects, data fields, names, kept []string) {
+// follows compares what Follow adds for a document with the id d.
+func follows(t *testing.T, name string, o cascade.Objects, data fields, names, kept []string) {
 	t.Helper()
 	d := documents.Document{Path: "drafts/d", Data: data}
 	c := config.Config{Bucket: "demo.firebasestorage.app"}
@@ -104,9 +103,7 @@ func check(t *testing.T, name string, o cascade.Objects, data fields, names, kep
 		})
 	}
 	o.Follow(&got, c, d.Ref(), d)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
+	check.Same(t, name, want, got)
 }
 
 // TestChangedOfWhatIsMissing: nothing is made where there is nothing to remove, and what is no map stays.

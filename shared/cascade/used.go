@@ -55,7 +55,7 @@ const (
 )
 
 // referring returns who refers to a thing, of the documents that there are.
-func (w With) referring(ctx context.Context, src cleanup.Source, t thing, goes map[documents.Ref]bool) (r referrers, err error) {
+func (w With) referring(ctx context.Context, src cleanup.Source, t thing, goes func(documents.Ref) bool) (r referrers, err error) {
 	refs, all, err := t.found(ctx, src)
 	if err != nil || !all {
 		return referrers{stay: true}, err
@@ -64,7 +64,7 @@ func (w With) referring(ctx context.Context, src cleanup.Source, t thing, goes m
 	if err != nil || !all {
 		return referrers{stay: true}, err
 	}
-	stays := func(ref documents.Ref) bool { return !goes[ref] }
+	stays := func(ref documents.Ref) bool { return !goes(ref) }
 	for some := range slices.Chunk(slices.Concat(refs, read), readAtOnce) {
 		there, err := src.Get(ctx, some)
 		if err != nil {
@@ -332,8 +332,8 @@ func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.It
 // keptUsed is the reason to keep what is deleted with an item because another document of a place refers to it.
 func keptUsed(in rule.Place) string { return "another document of " + in.String() + " refers to it" }
 
-// going are the documents that a commit deletes.
-func going(due []*item) map[documents.Ref]bool {
+// going returns which documents a commit deletes or, in a preview, the run.
+func going(src cleanup.Source, due []*item) func(documents.Ref) bool {
 	goes := map[documents.Ref]bool{}
 	for _, i := range due {
 		if i.kept != "" || !i.whole && !i.Alone {
@@ -344,13 +344,13 @@ func going(due []*item) map[documents.Ref]bool {
 			goes[c.Ref()] = goes[c.Ref()] || c.loses == nil
 		}
 	}
-	return goes
+	return func(ref documents.Ref) bool { return goes[ref] || src.Due(ref) }
 }
 
 // leaveShared takes out of what is deleted with items the documents to which others refer that stay, with what belongs to these.
 // One that a later commit deletes deletes what this one leaves.
 func (w With) leaveShared(ctx context.Context, src cleanup.Source, due []*item) (err error) {
-	goes := going(due)
+	goes := going(src, due)
 	for _, i := range due {
 		for n := range i.children {
 			c := &i.children[n]
@@ -362,12 +362,12 @@ func (w With) leaveShared(ctx context.Context, src cleanup.Source, due []*item) 
 			}
 		}
 	}
-	for again := true; again; goes = going(due) {
+	for again := true; again; goes = going(src, due) {
 		again = false
 		for _, i := range due {
 			stays := map[documents.Ref]bool{}
 			for _, c := range slices.Backward(i.children) { // those that lead to others come after them
-				if c.stay || slices.ContainsFunc(c.going, func(ref documents.Ref) bool { return !goes[ref] }) {
+				if c.stay || slices.ContainsFunc(c.going, func(ref documents.Ref) bool { return !goes(ref) }) {
 					i.left = append(i.left, left{c.Ref().String(), keptUsed(c.claim.in)})
 					stays[c.Ref()] = true
 				}
@@ -399,7 +399,7 @@ func (w With) named() (all []rule.Relation) {
 
 // gatherFiles looks up which files the fields of items refer to, and who else refers to them.
 func (w With) gatherFiles(ctx context.Context, src cleanup.Source, due []*item) error {
-	goes := going(due)
+	goes := going(src, due)
 	for _, i := range due {
 		if !i.whole || i.kept != "" || w.Strict {
 			continue
@@ -430,7 +430,7 @@ func (w With) gatherFiles(ctx context.Context, src cleanup.Source, due []*item) 
 const textsAtOnce = 16
 
 // gatherNamed is gatherFiles for one field of one item.
-func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relation, i *item, goes map[documents.Ref]bool) error {
+func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relation, i *item, goes func(documents.Ref) bool) error {
 	cfg := src.Run().Config
 	texts := objects.Texts{Bucket: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage, Folder: folderOf(a, *i)}
 	var all []string
@@ -485,7 +485,7 @@ func (w With) gatherNamed(ctx context.Context, src cleanup.Source, a rule.Relati
 // used reports whether a document of an item's collection stays that refers to a file, or to one in a folder, by any field by
 // which with finds files. exact is how most applications refer to it.
 func (w With) used(
-	ctx context.Context, src cleanup.Source, o objects.Object, exact []any, goes map[documents.Ref]bool,
+	ctx context.Context, src cleanup.Source, o objects.Object, exact []any, goes func(documents.Ref) bool,
 ) (bool, error) {
 	t := thing{in: w.Place(), exact: exact, keys: []string{objects.Spelling(o.Name)}}
 	if ext := path.Ext(t.keys[0]); ext != "" { // some leave it out

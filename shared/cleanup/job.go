@@ -73,6 +73,9 @@ type Reach struct {
 	Writes  []string // collections in which it creates or changes documents
 	Objects []Files  // that follow the deletion of an item
 	Account bool     // it deletes the account whose uid is the item's id
+	// Recorded says that documents of the application record that account ([FollowUp].Recorded), which its rule looks at again. So
+	// no Todo is one of the job's own that asks for it.
+	Recorded bool
 }
 
 // Files are objects that a rule may delete.

@@ -143,7 +143,7 @@ type Recorded struct {
 	Done   []documents.Write      // committed after it succeeded
 	Failed []documents.Write      // committed after it failed
 	Kept   string                 // where set: it is not the item's failure, but counts as kept for this reason
-	Warn   func(err error) Notice // what is logged then; pure
+	Notice func(err error) Notice // what is logged then; pure
 }
 
 // ObjectDeletion is an object to delete, or a folder of them.

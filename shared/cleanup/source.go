@@ -21,6 +21,8 @@ type Source interface {
 	First(ctx context.Context, q documents.Query, from documents.Cursor, limit int) ([]documents.Document, error)
 	// Lacking reports whether a query matches documents that lack a field, which no index finds.
 	Lacking(ctx context.Context, q documents.Query, field string) (bool, error)
+	// Due reports, in a preview, whether a run deletes a document besides, because the plan has it as an item of the rule.
+	Due(ref documents.Ref) bool
 	// Reference returns the value that refers to a document, for a query to compare with.
 	Reference(ref documents.Ref) any
 	// Outside reads documents that no transaction holds still.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 func env(pairs ...string) func(string) string {
@@ -20,16 +22,12 @@ func env(pairs ...string) func(string) string {
 
 func TestLoadDefaults(t *testing.T) {
 	got, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "false", "MAX_ACTIONS", ""), nil, Firestore)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := Config{
 		Project: "my-project", Database: "(default)", Locale: "ja",
 		MaxActions: 100_000, MaxDuePercent: 50, UndoDays: 7,
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
-		t.Errorf("Load (-want +got):\n%s", diff)
-	}
+	check.Same(t, "Load", want, got, cmp.AllowUnexported(Config{}))
 	if got.Emulators.Any() {
 		t.Error("no emulator is set, but Any says so")
 	}
@@ -60,9 +58,7 @@ func TestLoadEverything(t *testing.T) {
 		"FIRESTORE_EMULATOR_HOST", "127.0.0.1:8080", "FIREBASE_STORAGE_EMULATOR_HOST", "127.0.0.1:9199",
 		"FIREBASE_AUTH_EMULATOR_HOST", "127.0.0.1:9099", "CLOUD_TASKS_EMULATOR_HOST", "127.0.0.1:9499",
 	), readOwn, Firestore, Storage, Auth, Tasks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := Config{
 		Project: "my-project", Bucket: "my-project.firebasestorage.app", Database: "ghost", DryRun: true, Locale: "en",
 		MaxActions: 5, MaxDuePercent: 1,
@@ -71,12 +67,8 @@ func TestLoadEverything(t *testing.T) {
 		TasksServiceAccount: "tasks@my-project.iam.gserviceaccount.com", TasksTargetURL: "https://worker.example/f",
 		Emulators: Emulators{Firestore: "127.0.0.1:8080", Storage: "127.0.0.1:9199", Auth: "127.0.0.1:9099", Tasks: "127.0.0.1:9499"},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Config{})); diff != "" {
-		t.Errorf("Load (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(own{7, "a"}, readOwn.In(got)); diff != "" {
-		t.Errorf("the function's own settings (-want +got):\n%s", diff)
-	}
+	check.Same(t, "Load", want, got, cmp.AllowUnexported(Config{}))
+	check.Same(t, "the function's own settings", own{7, "a"}, readOwn.In(got))
 }
 
 func TestLoadReportsAllProblemsTogether(t *testing.T) {
@@ -140,9 +132,7 @@ func TestLoadRefusesToMixEmulatorsAndGoogle(t *testing.T) {
 	}
 	both := append(slices.Clone(base), "FIRESTORE_EMULATOR_HOST", "127.0.0.1:1", "STORAGE_EMULATOR_HOST", "http://127.0.0.1:2/")
 	c, err := Load(env(both...), nil, Firestore, Storage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if c.Emulators.Storage != "127.0.0.1:2" || !c.Emulators.Any() {
 		t.Errorf("Emulators = %+v", c.Emulators)
 	}

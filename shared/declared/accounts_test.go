@@ -218,8 +218,7 @@ func TestDeletionsAreLogged(t *testing.T) {
 			if lost {
 				watch(f).after = fails("DeleteUsers")
 			}
-			got := f.Run(t, "")
-			enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 3))
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete account", 3))
 			enginetest.Want(t, "accounts", []string{}, f.Accounts(t))
 			var wrote []any
 			for _, line := range f.LogLines(t) {
@@ -250,8 +249,7 @@ func TestDeletionsThatFail(t *testing.T) {
 	f := start(t, guests(nil))
 	uids, a := someGuests(t, f, 3), watch(f)
 	f.FailDelete(t, uids[1], "INTERNAL_ERROR")
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete account": {Planned: 3, Done: 2, Failed: 1}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete account": {Planned: 3, Done: 2, Failed: 1}})
 	enginetest.Want(t, "accounts", uids[1:2], f.Accounts(t))
 	f.FailDelete(t, uids[1], "")
 	for _, method := range []string{"ListUsers", "GetUsers"} {

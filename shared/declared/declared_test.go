@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -51,13 +52,7 @@ func newFunction(t testing.TB, e manifest.Entry) *engine.Function {
 	return engine.NewFunction(declared.Job(e.Name, *e.Rule), timeout, e.Uses())
 }
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = check.OK
 
 // start returns the function of a rule, on a project of its own at [now]. It makes the test parallel.
 func start(t *testing.T, rule any) *enginetest.Function {

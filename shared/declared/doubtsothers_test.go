@@ -205,7 +205,9 @@ func TestDoubtsOfFilesByIDs(t *testing.T) {
 				beside = append(beside, *entry(t, tt.beside).Rule)
 			}
 			got := doubts.Of(t.Context(), reader(t, f), list, *entry(t, tt.rule).Rule, beside, due)
-			got = slices.DeleteFunc(got, func(said string) bool { return !strings.Contains(said, "files") || strings.HasPrefix(said, "documents") })
+			got = slices.DeleteFunc(got, func(said string) bool {
+				return !strings.Contains(said, "files") || strings.HasPrefix(said, "documents")
+			})
 			enginetest.Want(t, "doubts", tt.want, slices.Sorted(slices.Values(got)))
 		})
 	}

@@ -145,6 +145,14 @@ func TestShareIsOfAllDocuments(t *testing.T) {
 	}
 }
 
+// TestALimitOnTheWholeBucket names its top where the rule is about no folder.
+func TestALimitOnTheWholeBucket(t *testing.T) {
+	f := start(t, fields{"objects": "**", "gone": "nobody", "age": fields{"days": 0}})
+	f.Now = time.Now().Add(time.Hour)
+	f.PutMany(t, 20, func(i int) (string, map[string]string) { return fmt.Sprintf("%02d.png", i), nil })
+	enginetest.WantAborted(t, f.Run(t, `{"dryRun":true}`), "20 of 20 objects under / are due")
+}
+
 // TestWhatIsDoubtfulIsNotGone: a list or map without an element, a hole without a valid id and a disabled account keep the document,
 // in gone as in unless.
 func TestWhatIsDoubtfulIsNotGone(t *testing.T) {

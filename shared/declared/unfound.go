@@ -46,7 +46,7 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) err
 	if !due {
 		return nil
 	}
-	for _, u := range asksAlong(r) {
+	for _, u := range looksAlong(r) {
 		if err := countNothing(ctx, p, u.Place(u.Of), nil, u.Fields()...); err != nil {
 			return err
 		}
@@ -72,18 +72,18 @@ func countNothing(ctx context.Context, p *cleanup.Planner, in rule.Place, collec
 	return nil
 }
 
-// asksAlong returns what is looked for to decide about what is deleted with items: by the rule, and by others that are about it.
-func asksAlong(r rule.Rule) []rule.Along {
-	asks := r.Asks()[len(r.Related()):]
+// looksAlong returns what is looked for to decide about what is deleted with items: by the rule, and by others that are about it.
+func looksAlong(r rule.Rule) []rule.Along {
+	all := r.LooksFor()[len(r.Related()):]
 	for _, other := range r.Others {
 		if !other.OfDocuments() { // an account or an object is kept by itself
 			continue
 		}
 		for _, u := range other.Unless {
-			asks = append(asks, rule.Along{Relation: u, Of: other.Place()})
+			all = append(all, rule.Along{Relation: u, Of: other.Place()})
 		}
 	}
-	return asks
+	return all
 }
 
 // Files reports whether a bucket has a file whose name begins so.

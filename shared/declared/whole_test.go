@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/protobuf/proto"
 
@@ -41,27 +44,6 @@ var settled = fields{
 	"where": array{fields{"field": "status", "in": array{"reviewed", "dismissed"}}},
 }
 
-// TestADeletionCosts two reads and a few writes of the undo log, of 400 reports among 2,400.
-func TestADeletionCosts(t *testing.T) {
-	f := start(t, settled)
-	const n, due = 2400, 400
-	f.SetMany(t, n, func(i int) (string, fields) {
-		created := now
-		if i < due {
-			created = old
-		}
-		return fmt.Sprintf("reports/r%04d", i), fields{"status": "reviewed", "createdAt": created,
-			"of": fields{"post": int64(i), "at": old}}
-	})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete report", due))
-	if u := got.Usage; u.FirestoreReads > due*205/100 || u.FirestoreWrites > 20 {
-		t.Errorf("usage %+v, want at most 2.05 reads a document, and a few writes", u)
-	}
-	enginetest.Want(t, "left", n-due, len(f.Documents(t, "reports")))
-	enginetest.Want(t, "kept by the undo log", due, len(kept(t, f, got.RunID)))
-}
-
 // TestValuesThatNobodyKnows: a value that the client library cannot decode stops neither its document nor others, and the undo log has it.
 // Where the rule asks for it, the document stays. Without an undo log, nothing is kept.
 func TestValuesThatNobodyKnows(t *testing.T) {
@@ -86,9 +68,7 @@ func TestValuesThatNobodyKnows(t *testing.T) {
 			for id, field := range map[string]string{"plain": "", "odd": "embedding", "doubtful": "status", "last": ""} {
 				f.Set(t, "reports/"+id, fields{"status": "reviewed", "createdAt": old, "unknown": field})
 			}
-			f.SetMany(t, 10, func(i int) (string, fields) {
-				return fmt.Sprintf("reports/young%d", i), fields{"status": "reviewed", "createdAt": now}
-			})
+			f.SetAlike(t, 10, "reports/young%d", fields{"status": "reviewed", "createdAt": now})
 			got := f.Run(t, "")
 			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete report": {Planned: 4, Done: 3, Changed: 1}})
 			if left := f.Documents(t, "reports"); len(left) != 11 || left["doubtful"] == nil {
@@ -99,6 +79,76 @@ func TestValuesThatNobodyKnows(t *testing.T) {
 			if odd := writes["reports/odd"]["embedding"]; wanted > 0 && !proto.Equal(odd, unknown) {
 				t.Errorf("the undo log has %v", odd)
 			}
+		})
+	}
+}
+
+// TestReferencesToElsewhere: a reference into another database names nothing here.
+func TestReferencesToElsewhere(t *testing.T) {
+	f := start(t, fields{"collection": "builds", "age": fields{"field": "at", "days": 30}, "gone": array{fields{"document": "apps/{app}"}},
+		"with": array{fields{"collection": "lists", "field": "all[]", "remove": true}}, "maxDuePercent": 100})
+	here, of := f.Firestore(t).Doc("apps/a"), f.Firestore(t).Doc("builds/1")
+	elsewhere, ofElsewhere := *here, *of
+	for _, ref := range []*firestore.DocumentRef{&elsewhere, &ofElsewhere} {
+		ref.Path = strings.Replace(ref.Path, "/(default)/", "/second/", 1)
+	}
+	f.Set(t, "builds/1", fields{"at": old, "app": here})
+	f.Set(t, "apps/b", fields{"n": int64(1)})
+	f.Set(t, "builds/elsewhere", fields{"at": old, "app": &elsewhere})
+	f.Set(t, "lists/l", fields{"all": array{of, &ofElsewhere, "x", "1"}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete build", 1))
+	enginetest.Want(t, "left", []string{"elsewhere"}, f.IDs(t, "builds"))
+	left := f.Documents(t, "lists")["l"]["all"].([]any)
+	if len(left) != 2 || left[0].(*firestore.DocumentRef).Path != ofElsewhere.Path || left[1] != "x" {
+		t.Errorf("%v", left)
+	}
+}
+
+// TestEntries: each entry that is due goes, and nothing else of the document.
+func TestEntries(t *testing.T) {
+	t.Parallel()
+	token := func(at any, kind string) fields { return fields{"at": at, "kind": kind} }
+	said := map[string]string{"of a list": "older than 30 days; entries: 2", "of neither a list nor a map": "tags is neither a list nor a map",
+		"of the other of both": "tags is a map: write tags.* in remove"} // by a plan
+	for name, tt := range map[string]struct {
+		rule, before, after fields // after is nil where nothing changes
+	}{
+		"of a list": {fields{"remove": "tokens[]", "age": fields{"field": "tokens[].at", "days": 30}},
+			fields{"tokens": array{token(old, "a"), token(now, "b"), token(nil, "c"), "x", nil, token("2001", "d"), token(old, "e")}, "n": int64(1)},
+			fields{"tokens": array{token(now, "b"), token(nil, "c"), "x", nil, token("2001", "d")}, "n": int64(1)}},
+		"exactly as old": {fields{"remove": "tokens[]", "age": fields{"field": "tokens[].at", "days": 30}},
+			fields{"tokens": array{token(now.AddDate(0, 0, -30), "a")}}, nil},
+		"a tick older": {fields{"remove": "tokens[]", "age": fields{"field": "tokens[].at", "days": 30}},
+			fields{"tokens": array{token(now.AddDate(0, 0, -30).Add(-time.Microsecond), "a")}}, fields{"tokens": array{}}},
+		"of a map in a map": {fields{"remove": "push.tokens.*", "age": fields{"field": "push.tokens.*.at", "days": 30},
+			"where": array{fields{"field": "push.tokens.*.kind", "==": "web"}}},
+			fields{"push": fields{"tokens": fields{"a.b": token(old, "web"), "c": token(old, "ios"), "d": token(now, "web"), "e": int64(1)}, "on": true}},
+			fields{"push": fields{"tokens": fields{"c": token(old, "ios"), "d": token(now, "web"), "e": int64(1)}, "on": true}}},
+		"of old documents": {fields{"remove": "tags[]", "age": fields{"field": "at", "days": 30}, "where": array{fields{"field": "tags[]", "startsWith": "tmp-"}}},
+			fields{"at": old, "tags": array{"tmp-a", "b", "tmp-c", int64(1)}}, fields{"at": old, "tags": array{"b", int64(1)}}},
+		"of the document's own id": {fields{"remove": "tags[]", "age": "any", "where": array{fields{"field": "{id}", "!=": "v"}, fields{"field": "tags[]", "==": "x"}}},
+			fields{"tags": array{"x", "b"}}, fields{"tags": array{"b"}}},
+		"of young documents": {fields{"remove": "tags[]", "age": fields{"field": "at", "days": 30}, "where": array{fields{"field": "tags[]", "startsWith": "tmp-"}}},
+			fields{"at": now, "tags": array{"tmp-a"}}, nil},
+		"with an exception": {fields{"remove": "tags[]", "age": "any", "where": array{fields{"field": "tags[]", "==": "x"}}, "unless": array{fields{"field": "hold", "==": true}}},
+			fields{"hold": true, "tags": array{"x"}}, nil},
+		"of neither a list nor a map": {fields{"remove": "tags[]", "age": "any", "where": array{fields{"field": "tags[]", "==": "x"}}}, fields{"tags": "x"}, nil},
+		"of the other of both":        {fields{"remove": "tags[]", "age": "any", "where": array{fields{"field": "tags[]", "==": "x"}}}, fields{"tags": fields{"a": "x"}}, nil},
+		"of nothing":                  {fields{"remove": "tags[]", "age": "any", "where": array{fields{"field": "tags[]", "==": "x"}}}, fields{"n": int64(1)}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, with(fields{"collection": "users", "maxDuePercent": 100}, tt.rule))
+			f.Set(t, "users/u", tt.before)
+			want, done := tt.after, map[string]report.Counts{"change user": {Planned: 1, Done: 1}}
+			if want == nil {
+				want, done = tt.before, map[string]report.Counts{}
+			}
+			if plan := fmt.Sprint(f.Run(t, `{"dryRun":true}`)); !strings.Contains(plan, said[name]) {
+				t.Errorf("%q is not in %s", said[name], plan)
+			}
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, done)
+			enginetest.Want(t, "the document", want, f.Documents(t, "users")["u"])
+			enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
 		})
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -33,21 +33,10 @@ func open(t *testing.T, p *backendstest.Project, dial ...grpc.DialOption) (conte
 	return usage.NewContext(t.Context(), m), c, m
 }
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// same compares what is there with what is wanted.
-func same(t *testing.T, what string, want, got any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
+var (
+	ok   = check.OK
+	same = check.Same
+)
 
 func collect(ctx context.Context, t *testing.T, r documents.Reader, q documents.Query, from documents.Cursor) [][]string {
 	t.Helper()

@@ -67,8 +67,7 @@ func TestKilledRunIsFound(t *testing.T) {
 		}
 		return send()
 	})
-	next := f.Run(t, "")
-	enginetest.WantReport(t, next, report.Completed, map[string]report.Counts{})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
 	saved, err := report.Of(documents.Document{Data: f.Documents(t, "cleanupRuns")[killed.RunID]})
 	ok(t, err)
 	if saved.Status != report.Killed || saved.Job != "testJob" || !saved.Now.Equal(killed.Now) || !saved.StartedAt.Equal(killed.StartedAt) ||
@@ -94,8 +93,7 @@ func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
 		}
 		return send()
 	})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", 1))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 1))
 	enginetest.Want(t, "left", []string{"t000", "t001"}, left(t, f))
 }
 

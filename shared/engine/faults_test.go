@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -55,13 +56,11 @@ var denied = status.Error(codes.PermissionDenied, "not now")
 // onSaved calls do after each commit that writes to the undo log. What it returns says that there was one.
 func onSaved(f *enginetest.Function, do func()) *atomic.Bool {
 	var saved atomic.Bool
-	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-		err := send()
+	f.AfterCommits(func(_ int, r *firestorepb.CommitRequest) {
 		if strings.Contains(fmt.Sprint(r.GetWrites()), "/cleanupUndo/") {
 			saved.Store(true)
 			do()
 		}
-		return err
 	})
 	return &saved
 }
@@ -98,9 +97,8 @@ func hold(t *testing.T, f *enginetest.Function, name string, held bool) {
 	if !f.EmbeddedStorage() {
 		t.Skip("only the embedded Storage imitates holds")
 	}
-	if _, err := f.Storage(t).Bucket(f.Bucket).Object(name).Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: held}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := f.Storage(t).Bucket(f.Bucket).Object(name).Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: held})
+	ok(t, err)
 }
 
 // lateClock has a function's time be up once what is returned says so.
@@ -115,13 +113,7 @@ func lateClock(f *enginetest.Function) *atomic.Bool {
 	return &late
 }
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = check.OK
 
 // has fails the test unless a text holds a part of it.
 func has(t *testing.T, text, part string) {

@@ -60,10 +60,8 @@ func TestAllJobsAreHeld(t *testing.T) {
 			held := func() { f.Set(t, "cleanupJobs/"+record, enginetest.HeldBy("ann", "the rule is wrong")) }
 			if meanwhile {
 				var once sync.Once
-				f.OnCommit(func(_ int, _ *firestorepb.CommitRequest, send func() error) error {
-					err := send()
+				f.AfterCommits(func(_ int, _ *firestorepb.CommitRequest) {
 					once.Do(held)
-					return err
 				})
 			} else {
 				held()
@@ -98,9 +96,7 @@ func TestHeldWorker(t *testing.T) {
 	enginetest.Want(t, "things", 0, len(f.Documents(t, "things"))+len(f.Documents(t, "cleanupRuns")))
 	f.Delete(t, "cleanupJobs/testWorker")
 	f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping("things/t1"))
-	got = f.Run(t, paintRed)
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
-	enginetest.Want(t, "kept", map[string]int{jobstate.KeptListed: 1}, got.Kept)
+	enginetest.WantKept(t, f.Run(t, paintRed), report.Completed, map[string]report.Counts{}, map[string]int{jobstate.KeptListed: 1})
 	f.Delete(t, "cleanupJobs/all-jobs")
 	enginetest.WantReport(t, f.Run(t, paintRed), report.Completed, enginetest.Done("paint thing", 1))
 }
@@ -124,8 +120,7 @@ func TestListedWhileItRuns(t *testing.T) {
 			s.ahead.Add(5)
 		}
 		got := s.Run(t, "")
-		enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{kind: {Planned: 1}})
-		enginetest.Want(t, "kept", map[string]int{jobstate.KeptListed: 1}, got.Kept)
+		enginetest.WantKept(t, got, report.Completed, map[string]report.Counts{kind: {Planned: 1}}, map[string]int{jobstate.KeptListed: 1})
 		enginetest.Want(t, "left", []int{1, 1, 1}, []int{len(s.Objects(t)), len(s.Accounts(t)), len(left(t, s.Function))})
 		record := stateOf(t, s.Function)
 		if record.Held == nil || len(record.Keep) != 3 || record.Last == nil || record.Last.RunID != got.RunID {
@@ -230,25 +225,48 @@ func TestWhatLeadsToSomethingListedIsKept(t *testing.T) {
 // TestWhatChangesSomethingListedIsKept: an item stays if its change writes to a listed document, but not if it writes to one above.
 func TestWhatChangesSomethingListedIsKept(t *testing.T) {
 	t.Parallel()
-	leaf := cleanup.Rule[cleanup.Subject]{
-		Name: "leaf", Load: cleanup.Itself, Judge: whileThere,
-		Reach: cleanup.Reach{Items: "leaves", Deletes: []string{"leaves"}, Writes: []string{"trees"}},
-		Change: func(s cleanup.Subject, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
-			c := cleanup.Delete(s.Document)
-			tree := documents.Ref{Collection: "trees", ID: "t"}
-			c.Writes = append(c.Writes, documents.Write{Op: documents.Update, Ref: tree, Data: map[string]any{"fell": s.ID()}})
-			return c
-		},
-	}
-	for listed, left := range map[string]int{"trees/t": 1, "trees/t/nests/n": 0} {
-		f := ruleFunction(t, ruleJob("leaves", leaf))
-		f.Set(t, "leaves/l", map[string]any{"n": 1})
-		f.Set(t, "trees/t", map[string]any{"n": 1})
+	for listed, left := range map[string]int{"trees/t": 2, "trees/t/nests/n": 0, "fallen/": 0, "notes/": 0} {
+		f := leavesFunction(t)
 		f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(listed))
 		got := f.Run(t, "")
 		enginetest.Want(t, listed+": kept", left, got.Kept[jobstate.KeptWithListed])
 		enginetest.Want(t, listed+": left", left, len(f.IDs(t, "leaves")))
 	}
+}
+
+// TestTwoThatWriteTheSameDocument are not in the same commit: the second is judged by what the first has written.
+func TestTwoThatWriteTheSameDocument(t *testing.T) {
+	t.Parallel()
+	f := leavesFunction(t)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete leaves", 2))
+	enginetest.Want(t, "fell", any(int64(2)), f.Documents(t, "trees")["t"]["fell"])
+}
+
+// leavesFunction has two leaves. When one is deleted, its tree counts that, and there are a record and a note of it.
+func leavesFunction(t *testing.T) *enginetest.Function {
+	t.Helper()
+	type leaf struct {
+		cleanup.Subject
+		tree cleanup.Subject
+	}
+	tree := documents.Ref{Collection: "trees", ID: "t"}
+	f := ruleFunction(t, ruleJob("leaves", cleanup.Rule[leaf]{
+		Name: "leaf", Judge: func(l leaf, run cleanup.Run) cleanup.Decision { return whileThere(l.Subject, run) },
+		Reach: cleanup.Reach{Items: "leaves", Deletes: []string{"leaves"}, Writes: []string{"trees", "fallen", "notes"}},
+		Load: cleanup.EachWith(func(documents.Document) (documents.Ref, bool) { return tree, true },
+			func(of, tree cleanup.Subject) leaf { return leaf{of, tree} }),
+		Change: func(l leaf, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
+			c, data := cleanup.Delete(l.Document), map[string]any{"fell": l.tree.Data["fell"].(int64) + 1}
+			c.Writes = append(c.Writes, documents.Write{Op: documents.Update, Ref: tree, Data: data},
+				documents.Write{Op: documents.Create, Ref: documents.Ref{Collection: "fallen", ID: l.ID()}, Data: data},
+				documents.Write{Op: documents.Set, Ref: documents.Ref{Collection: "notes", ID: l.ID()}, Data: data, Sent: true})
+			return c
+		},
+	}))
+	for path, fell := range map[string]int{"leaves/l": 0, "leaves/m": 0, "trees/t": 0} {
+		f.Set(t, path, map[string]any{"fell": fell})
+	}
+	return f
 }
 
 // TestWhatLaterCommitsMeet: a listed box, or a thing or file of it, keeps the crate. What earlier commits did is said.
@@ -261,15 +279,12 @@ func TestWhatLaterCommitsMeet(t *testing.T) {
 			setCrate(t, f, "c1", 12)
 			setCrate(t, f, "c2", 1)
 			f.Set(t, "boxes/c1-11", map[string]any{"state": "old", "crate": "c1", "file": "files/f"})
-			f.SetMany(t, 450, func(i int) (string, map[string]any) {
-				return fmt.Sprintf("things/t%03d", i), map[string]any{"box": "c1-11"}
-			})
+			f.SetAlike(t, 450, "things/t%03d", map[string]any{"box": "c1-11"})
 			listed = strings.ReplaceAll(listed, "BUCKET", f.Bucket)
 			f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(listed))
 			f.Put(t, "files/f", nil, nil)
 			got := f.Run(t, "")
-			enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete crate": {Planned: 2, Done: 1}})
-			enginetest.Want(t, "kept", map[string]int{jobstate.KeptWithListed: 1}, got.Kept)
+			enginetest.WantKept(t, got, report.Completed, map[string]report.Counts{"delete crate": {Planned: 2, Done: 1}}, map[string]int{jobstate.KeptWithListed: 1})
 			enginetest.Want(t, "crates", []string{"c1"}, f.IDs(t, "crates"))
 			if _, there := f.Everything(t)[listed]; !there {
 				t.Errorf("%s is gone", listed)
@@ -326,8 +341,7 @@ func TestAccountsAreLookedAtAgain(t *testing.T) {
 		f.SetAccount(t, "used", map[string]any{"lastLoginAt": "1767225600000"})
 		f.Set(t, "owners/owner", map[string]any{"n": 1})
 	})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete account": {Planned: 3, Done: 1, Changed: 2}})
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"delete account": {Planned: 3, Done: 1, Changed: 2}})
 	enginetest.Want(t, "accounts", []string{"owner", "used"}, f.Accounts(t))
 }
 
@@ -343,9 +357,7 @@ func TestAnAccountWhoseDocumentIsListedIsKept(t *testing.T) {
 	listed := []string{"pages/p1", "pages/p2/notes/n", "gs://" + f.Bucket + "/files/p3.png"}
 	f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(listed...))
 	enginetest.Want(t, "planned", 2, len(f.Run(t, `{"dryRun":true}`).Plan))
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete account", 2))
-	enginetest.Want(t, "kept", map[string]int{jobstate.KeptWithListed: 3}, got.Kept)
+	enginetest.WantKept(t, f.Run(t, ""), report.Completed, enginetest.Done("delete account", 2), map[string]int{jobstate.KeptWithListed: 3})
 	enginetest.Want(t, "accounts", []string{"p1", "p2"}, f.Accounts(t))
 	enginetest.Want(t, "pages", []string{"p1", "p2", "p3"}, f.IDs(t, "pages"))
 	f.Delete(t, "cleanupJobs/all-jobs")
@@ -402,8 +414,7 @@ func TestWhatAnInterruptedRunLeftIsKeptIfListed(t *testing.T) {
 	has(t, foretold.Kept, jobstate.KeptListed)
 	enginetest.Want(t, "foretold", map[string]int{"delete file": 1, "delete account": 1}, foretold.With)
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
-	enginetest.Want(t, "kept", map[string]int{jobstate.KeptWithListed: 3}, got.Kept)
+	enginetest.WantKept(t, got, report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}}, map[string]int{jobstate.KeptWithListed: 3})
 	enginetest.Want(t, "objects", []string{"crates/gone/a", "files/a"}, f.Objects(t))
 	enginetest.Want(t, "accounts", []string{"p1"}, f.Accounts(t))
 	f.Delete(t, "cleanupJobs/all-jobs")

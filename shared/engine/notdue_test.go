@@ -152,9 +152,7 @@ func TestUndatedAreNamedWithinBounds(t *testing.T) {
 	}
 	f = countsOf(t, dated("others"))
 	const many = 600
-	f.SetMany(t, many, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("others/o%04d", i), map[string]any{"at": start}
-	})
+	f.SetAlike(t, many, "others/o%04d", map[string]any{"at": start})
 	f.Set(t, "others/p", map[string]any{"n": 1}) // behind all that are looked at
 	got := f.Run(t, "")
 	enginetest.Want(t, "kept", map[string]int{"not due": many, "no usable age": 1}, got.Kept)

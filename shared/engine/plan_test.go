@@ -45,7 +45,7 @@ func wantNothingWritten(t *testing.T, f *enginetest.Function, things int) {
 func TestPlanWritesNothing(t *testing.T) {
 	const n = 1001
 	f := newFunction(t, thingsJob(500))
-	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%04d", i), map[string]any{} })
+	f.SetAlike(t, n, "things/t%04d", map[string]any{})
 	var progress func() report.Progress
 	for _, now := range []time.Time{start, start.AddDate(1, 0, 0), start.AddDate(-1, 0, 0)} {
 		rep, err := f.Plan(t.Context(), engine.Options{Now: now, Watch: func(now func() report.Progress) { progress = now }})
@@ -240,9 +240,8 @@ func TestWhoseQuotaCounts(t *testing.T) {
 	if rep, err := f.Plan(t.Context(), engine.Options{}); err != nil || rep.Status != report.Completed {
 		t.Fatal(err, rep)
 	}
-	if _, err := f.Restorer(t, nil).Accounts.Get(t.Context(), []string{"somebody"}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := f.Restorer(t, nil).Accounts.Get(t.Context(), []string{"somebody"})
+	ok(t, err)
 	enginetest.Want(t, "projects of the function, of a plan and of an undo", []string{"another", f.ID, f.ID}, asked)
 }
 
@@ -285,8 +284,7 @@ func TestPreviewOfAnApprovedPlan(t *testing.T) {
 	f.Set(t, "things/t003", map[string]any{"n": "changed"})
 	rep, err := f.Plan(t.Context(), engine.Options{Approved: a})
 	enginetest.Want(t, "error", nil, err)
-	enginetest.Want(t, "status", report.Completed, rep.Status)
-	enginetest.Want(t, "actions", map[string]report.Counts{"delete thing": {Planned: 2, Changed: 1}}, rep.Actions)
+	enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{"delete thing": {Planned: 2, Changed: 1}})
 	for i := range rep.Plan {
 		rep.Plan[i].Version = ""
 	}

@@ -185,10 +185,10 @@ func TestWhatWasLeftCountsAndShows(t *testing.T) {
 // TestATrippedJobKeepsItsPlace: what interrupted runs left is a pass by itself, and is done; the next run begins where this one did.
 func TestATrippedJobKeepsItsPlace(t *testing.T) {
 	f := reachFunction(t)
+	f.Put(t, "files/a", nil, []byte("x"))
 	for _, id := range []string{"p1", "p2", "p3"} {
 		f.Set(t, "people/"+id, map[string]any{"leaves": true})
 	}
-	f.Put(t, "files/a", nil, []byte("x"))
 	behind, err := documents.Query{Collection: "people"}.After(documents.Document{Path: "people/p1"})
 	ok(t, err)
 	f.Set(t, "cleanupJobs/testJob", map[string]any{"checkpoint": string(behind)})
@@ -224,10 +224,10 @@ func TestRestoredBetweenLookAndDeletion(t *testing.T) {
 func TestWhatIsRestoredEnds(t *testing.T) {
 	f := reachFunction(t)
 	f.Env["MAX_ACTIONS"] = "2"
-	f.Set(t, "crates/back", map[string]any{"state": "used"})
 	for _, name := range []string{"crates/back/0", "crates/back/1", "crates/back/2"} {
 		f.Put(t, name, nil, []byte("x"))
 	}
+	f.Set(t, "crates/back", map[string]any{"state": "used"})
 	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/back", true, "", "crates/back/"))
 	got := f.Run(t, "")
 	enginetest.Want(t, "kept", map[string]int{"a file whose document was restored since": 1}, got.Kept)
@@ -329,8 +329,7 @@ func TestAccountMadeAgain(t *testing.T) {
 	}
 	f.SetTodo(t, "e", enginetest.AccountOf("person", "people/p1"), enginetest.AccountOf("person", "people/p2"), enginetest.AccountOf("person", "people/p3"))
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("finish interrupted action", 1))
-	enginetest.Want(t, "kept", map[string]int{"an account that was made again since": 1}, got.Kept)
+	enginetest.WantKept(t, got, report.Completed, enginetest.Done("finish interrupted action", 1), map[string]int{"an account that was made again since": 1})
 	enginetest.Want(t, "accounts", []string{"p3"}, f.Accounts(t))
 	ok(t, f.Auth(t).DeleteUser(t.Context(), "p3"))
 	takeBack(t, f, got.RunID)
@@ -361,19 +360,27 @@ func TestBeyondReach(t *testing.T) {
 		"the engine's records":     {Writes: []documents.Write{{Op: documents.Delete, Ref: documents.Ref{Collection: "cleanupJobs", ID: "b"}}}},
 		"another folder":           {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "secrets/a"}, Absent: ref}}},
 		"a whole folder":           {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "files/", Folder: true}, Absent: ref}}},
+		"the folder of all":        {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "whole/", Folder: true}, Absent: ref}}},
+		"a folder of single files": {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "parts/b/", Folder: true}, Absent: ref}}},
 		"no owner":                 {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "photos/a"}, Absent: ref}}},
 		"another's":                {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "photos/a", OwnerKey: "box", Owner: "c"}, Absent: ref}}},
 		"nothing absent":           {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "files/a"}}}},
 		"an account":               {Then: []cleanup.FollowUp{{Account: "b", Absent: ref}}},
 		"a recorded account":       {Then: []cleanup.FollowUp{{Account: "b", Recorded: &cleanup.Recorded{}}}},
-		"what is recorded": {Then: []cleanup.FollowUp{{Account: "b", Absent: ref, Recorded: &cleanup.Recorded{
+		"account: another's":       {Then: []cleanup.FollowUp{{Account: "c", Absent: ref}}},
+		"account: without another": {Then: []cleanup.FollowUp{{Account: "c", Absent: documents.Ref{Collection: "boxes", ID: "c"}}}},
+		"account: recorded":        {Then: []cleanup.FollowUp{{Account: "b", Absent: ref, Recorded: &cleanup.Recorded{}}}},
+		"recorded: another's":      {Then: []cleanup.FollowUp{{Account: "c", Absent: ref, Recorded: &cleanup.Recorded{}}}},
+		"recorded: in a Todo":      {Then: []cleanup.FollowUp{{Account: "b", Absent: ref}}},
+		"recorded: with a role": {Then: []cleanup.FollowUp{{Account: "b", Absent: ref, Recorded: &cleanup.Recorded{
 			Done: []documents.Write{{Op: documents.Set, Ref: documents.Ref{Collection: "roles", ID: "b"}}}}}}},
-		"somebody else's account":          {Then: []cleanup.FollowUp{{Account: "c", Absent: ref}}},
-		"somebody else's recorded account": {Then: []cleanup.FollowUp{{Account: "c", Absent: ref, Recorded: &cleanup.Recorded{}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reach := boxes.Reach
-			reach.Account = strings.HasPrefix(name, "somebody else's")
+			declared, _, _ := strings.Cut(name, ":")
+			reach.Recorded = declared == "recorded"
+			reach.Account = declared == "account" || reach.Recorded
+			reach.Objects = append(slices.Clone(reach.Objects), cleanup.Files{Folder: "whole/", Whole: true}, cleanup.Files{Folder: "parts/{id}/"})
 			rule := cleanup.Rule[box]{Name: "box", Reach: reach, Load: loadBoxes, Judge: judgeBox,
 				Change: func(b box, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {
 					if b.ID() != "b" {
@@ -406,6 +413,10 @@ func TestBeyondReach(t *testing.T) {
 			return nil
 		}})
 	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{})
+	f = ruleFunction(t, ruleJob("roles", boxes))
+	f.Set(t, "roles/a", old)
+	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete box": {Planned: 1, Failed: 1}})
+	enginetest.Want(t, "roles", []string{"a"}, f.IDs(t, "roles"))
 }
 
 // TestARuleThatTheJobDoesNotName fails: a later run could not read what is left to do of its items.

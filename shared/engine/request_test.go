@@ -14,6 +14,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -68,9 +69,7 @@ func TestParseRequest(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if (got.dryRun == nil) != (tt.dryRun == nil) || got.dryRun != nil && *got.dryRun != *tt.dryRun || got.Force != tt.force {
 				t.Errorf("request %+v, want dryRun %v, force %v", got, tt.dryRun, tt.force)
 			}

@@ -105,9 +105,7 @@ func setBoxes(t *testing.T, f *enginetest.Function, prefix string, n, things int
 	for i := range n {
 		id := fmt.Sprintf("%s%03d", prefix, i)
 		f.Set(t, "boxes/"+id, data)
-		f.SetMany(t, things, func(k int) (string, map[string]any) {
-			return fmt.Sprintf("things/%s-%04d", id, k), map[string]any{"box": id}
-		})
+		f.SetAlike(t, things, "things/"+id+"-%04d", map[string]any{"box": id})
 	}
 }
 
@@ -119,8 +117,7 @@ func TestItemsShareCommits(t *testing.T) {
 	setBoxes(t, f, "used", 2, 2, map[string]any{"state": "used"})
 	f.Set(t, "boxes/odd", map[string]any{"name": "?"})
 	got := enginetest.NewGolden(t, "boxes").Run(t, "60 boxes share commits", f, "", "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete box", 60))
-	enginetest.Want(t, "kept", map[string]int{"in use": 2, "no state": 1}, got.Kept)
+	enginetest.WantKept(t, got, report.Completed, enginetest.Done("delete box", 60), map[string]int{"in use": 2, "no state": 1})
 	enginetest.Want(t, "boxes left", []string{"odd", "used000", "used001"}, f.IDs(t, "boxes"))
 	enginetest.Want(t, "things left", 4, len(f.IDs(t, "things")))
 	enginetest.Want(t, "boxes recorded", 60, len(f.IDs(t, "gone")))
@@ -357,12 +354,8 @@ func TestAnObjectUnderAHoldIsRememberedUntilItIsReleased(t *testing.T) {
 	f.Put(t, "files/a", nil, []byte("x"))
 	hold(t, f, "files/a", true)
 	f.Set(t, "boxes/a", map[string]any{"state": "old", "file": "files/a"})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete box", 1))
-	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 1}, got.Kept)
-	got = f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
-	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 1}, got.Kept)
+	enginetest.WantKept(t, f.Run(t, ""), report.Completed, enginetest.Done("delete box", 1), map[string]int{objects.HeldByHold: 1})
+	enginetest.WantKept(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}}, map[string]int{objects.HeldByHold: 1})
 	enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
 	hold(t, f, "files/a", false)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
@@ -424,12 +417,9 @@ func TestWhatIsHeldHidesNoFailure(t *testing.T) {
 	}
 	refuses := refuseStorage(f, "label")
 	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete crate": {Planned: 1, Failed: 1}})
-	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 2}, got.Kept)
+	enginetest.WantKept(t, got, report.Failed, map[string]report.Counts{"delete crate": {Planned: 1, Failed: 1}}, map[string]int{objects.HeldByHold: 2})
 	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 1, Failed: 1}})
 	*refuses = false
-	got = f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
-	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 2}, got.Kept)
+	enginetest.WantKept(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}}, map[string]int{objects.HeldByHold: 2})
 	enginetest.Want(t, "objects", []string{"crates/c1/a", "crates/c1/z"}, f.Objects(t))
 }

@@ -285,12 +285,10 @@ func TestStoppedBeforeAnything(t *testing.T) {
 // TestStopThatComesTooLate: a run that has nothing left to do completes.
 func TestStopThatComesTooLate(t *testing.T) {
 	s := stoppableThings(t, 1)
-	s.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-		err := send()
+	s.AfterCommits(func(_ int, r *firestorepb.CommitRequest) {
 		if len(thingsIn(r)) > 0 {
 			s.tell(t)
 		}
-		return err
 	})
 	if got := s.Run(t, ""); got.Status != report.Completed || got.Stopped {
 		t.Errorf("%s, stopped %t", got.Status, got.Stopped)

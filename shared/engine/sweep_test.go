@@ -251,8 +251,7 @@ func TestOutOfTimeWhilePlanning(t *testing.T) {
 		}
 		return nil
 	})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Partial, enginetest.Done("delete thing", 4))
+	enginetest.WantReport(t, f.Run(t, ""), report.Partial, enginetest.Done("delete thing", 4))
 	enginetest.Want(t, "left", []string{"t004", "t005"}, left(t, f))
 	enginetest.Want(t, "checkpoint", `[{"text":"t003"}]`, enginetest.Checkpoint(job(t, f)))
 	plannedAt = start
@@ -474,19 +473,6 @@ func filesJob() cleanup.Job {
 		}
 		return nil
 	}}
-}
-
-// TestObjectUnderAHoldIsKept: nothing is wrong with a run that Cloud Storage does not let delete an object.
-func TestObjectUnderAHoldIsKept(t *testing.T) {
-	f := ruleFunction(t, filesJob())
-	for _, name := range []string{"files/a", "files/b"} {
-		f.Put(t, name, nil, []byte("x"))
-	}
-	hold(t, f, "files/b", true)
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete file": {Planned: 2, Done: 1}})
-	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 1}, got.Kept)
-	enginetest.Want(t, "objects", []string{"files/b"}, f.Objects(t))
 }
 
 // TestCommitsGrowWhileDocumentsAreSmall: they begin with few, and never delete one by one or all at once.

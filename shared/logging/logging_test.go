@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 func line(t *testing.T, log func(*slog.Logger)) map[string]any {
@@ -35,9 +35,7 @@ func TestLineIsWhatCloudLoggingExpects(t *testing.T) {
 		"severity": "WARNING", "message": "kept", "error": "wrong type",
 		"logging.googleapis.com/labels": map[string]any{"job": "cleanupReports"},
 	}
-	if diff := cmp.Diff(want, m); diff != "" {
-		t.Errorf("line (-want +got):\n%s", diff)
-	}
+	check.Same(t, "line", want, m)
 }
 
 // TestTextsCannotForgeALine has what a user could put into an object's name.
@@ -46,9 +44,7 @@ func TestTextsCannotForgeALine(t *testing.T) {
 	m := line(t, func(l *slog.Logger) { l.Info(name, "target", name) })
 	delete(m, "time")
 	shown := strings.NewReplacer("\r", `\r`, "\n", " ", "\x1b", `\x1b`, "\x00", `\x00`, "\u2028", `\u2028`).Replace(name)
-	if diff := cmp.Diff(map[string]any{"severity": "INFO", "message": shown, "target": name}, m); diff != "" {
-		t.Errorf("line (-want +got):\n%s", diff)
-	}
+	check.Same(t, "line", map[string]any{"severity": "INFO", "message": shown, "target": name}, m)
 }
 
 func TestTrace(t *testing.T) {
@@ -72,9 +68,7 @@ func TestTrace(t *testing.T) {
 			for _, k := range []string{"time", "severity", "message"} {
 				delete(m, k)
 			}
-			if diff := cmp.Diff(tt.want, m); diff != "" {
-				t.Errorf("trace (-want +got):\n%s", diff)
-			}
+			check.Same(t, "trace", tt.want, m)
 		})
 	}
 }

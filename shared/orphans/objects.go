@@ -1,6 +1,7 @@
 package orphans
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -213,7 +214,7 @@ func (i *inFolder) see(folder string) (string, int) {
 
 // propose counts an object for the safety limits, and proposes it if it is due.
 func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, ownerExists bool, last *inFolder) error {
-	what := "objects under " + f.Folder
+	what := "objects under " + cmp.Or(f.Folder, "/")
 	kept, count := o.Decision, cleanup.Count{Collection: what, Looked: 1, Percent: f.Percent}
 	switch {
 	case o.Kind == "" || !ownerExists:

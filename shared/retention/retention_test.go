@@ -3,14 +3,14 @@ package retention
 import (
 	"testing"
 	"time"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 func at(t *testing.T, s string) time.Time {
 	t.Helper()
 	v, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return v
 }
 
@@ -62,9 +62,7 @@ func TestMonthsAfter(t *testing.T) {
 
 func TestDaysBeforeIsExactly24Hours(t *testing.T) {
 	newYork, err := time.LoadLocation("America/New_York")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	// The clocks went forward on 8 March 2026: that local day has 23 hours, a day of retention still 24.
 	now := time.Date(2026, 3, 9, 0, 0, 0, 0, newYork)
 	if got, want := DaysBefore(now, 1), now.Add(-24*time.Hour); !got.Equal(want) {

@@ -35,10 +35,14 @@ func (c *checker) relation(role string, r *Relation, kind string, of Place, nest
 	case "document":
 		c.document(key, role, r.Document)
 	case "account":
-		c.Expect(role != withRole || r.Account == "{id}" && !nested, key+".account", `whose? "{id}"`)
-		c.Expect(!strings.Contains(r.Account, "/"), key+".account", "%q is no uid: write {id}, or a field such as {ownerId}", r.Account)
-		if role != withRole && !strings.Contains(r.Account, "/") {
-			c.path(key+".account", "users/"+r.Account)
+		at := key + ".account"
+		switch isHole := len(criteria.Holes(r.Account)) > 0 && !strings.Contains(r.Account, "/"); {
+		case role == withRole:
+			c.Expect(r.Account == "{id}" && !nested, at, `whose? "{id}"`)
+		case !isHole: // the same for all, or a path
+			c.Add(at, "%q is no uid: write {id}, or a field in braces, such as {ownerId}", r.Account)
+		default:
+			c.path(at, "users/"+r.Account)
 		}
 	case "subcollection":
 		if r.Subcollection != Everything || role != withRole {
@@ -103,6 +107,8 @@ func (c *checker) oneKey(role string, r *Relation, kind string) bool {
 	for _, key := range r.keys() {
 		judged := key != "where" || k.key != "document" || role == unlessRole && kind == criteria.OfDocuments
 		switch roles := rolesOf[key]; {
+		case !judged && role == goneRole && kind == criteria.OfDocuments:
+			c.Add(r.Key+"."+key, `gone asks only whether the document exists: write all of it into "unless", which keeps the item while there is one`)
 		case !slices.Contains(k.keys, key), !judged:
 			c.Add(r.Key+"."+key, "it cannot be beside %s: leave it out", k.key)
 		case roles != nil && !slices.Contains(roles, role):

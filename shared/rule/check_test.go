@@ -178,7 +178,7 @@ func TestWhatIsRefused(t *testing.T) {
 		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":{"at":"{now}"}}}`:                                           "set: a: {now} would be written as it is",
 		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":["by {deletedBy}"]}}`:                                       "set: a: {deletedBy} would be written as it is",
 		`{` + good + `,"where":[{"field":"a","<":"2026-01-31"}]}`:                                                                    `where[0]["<"]: "2026-01-31" is a time, and a condition compares no times: write "age"`,
-		`{` + good + `,"gone":[{"document":"users/{id}","where":[{"field":"a","==":1}]}]}`:                                           "gone[0].where: it cannot be beside document: leave it out",
+		`{` + good + `,"gone":[{"document":"users/{id}","where":[{"field":"a","==":1}]}]}`:                                           "gone[0].where: gone asks only whether the document exists: write all of it into \"unless\"",
 		`{"accounts":"all","age":{"by":"lastActive","days":1},"unless":[{"document":"users/{uid}","where":[{"field":"a","==":1}]}]}`: "unless[0].where: it cannot be beside document: leave it out",
 		`{` + good + `,"with":[{"objects":"p/**","field":"gsUri"}],"unless":[{"collectionGroup":"expenses","field":"receiptUri"}]}`:  "unless[0].field: a URL refers to a file, and unless looks for what refers to the document",
 
@@ -186,7 +186,9 @@ func TestWhatIsRefused(t *testing.T) {
 
 		`{` + good + `,"gone":[{"document":"users/userId"}]}`:                                       `gone[0].document: "users/userId" would be the same for each of the documents`,
 		`{` + good + `,"unless":[{"document":"users/$userId"}]}`:                                    `unless[0].document: "users/$userId" would be the same for each`,
-		`{` + good + `,"gone":[{"account":"users/{id}"}]}`:                                          `gone[0].account: "users/{id}" is no uid: write {id}, or a field`,
+		`{` + good + `,"gone":[{"account":"users/{id}"}]}`:                                          `gone[0].account: "users/{id}" is no uid: write {id}, or a field in braces`,
+		`{` + good + `,"gone":[{"account":"owner"}]}`:                                               `gone[0].account: "owner" is no uid: write {id}, or a field in braces`,
+		`{` + good + `,"unless":[{"account":"a/b"}]}`:                                               `unless[0].account: "a/b" is no uid: write {id}, or a field in braces`,
 		`{` + good + `,"with":[{"collection":"drafts/{id}/parts","field":"a"}]}`:                    `for what lies below the item write "subcollection": "parts"`,
 		`{` + good + `,"with":[{"subcollection":"drafts/{id}/parts"}]}`:                             `which has no slash: is it "parts"?`,
 		`{` + good + `,"with":[{"collectionGroup":"parts","field":"a"}]}`:                           "with[0]: give exactly one of document, account, subcollection, collection and objects",
@@ -338,6 +340,7 @@ func TestWords(t *testing.T) {
 			"updatedAt is more than 90 days ago, unless holds/{id} exists, if that still holds 1 day after the rule set w; with each, also its documents in parts",
 		`{` + guests + `,"unless":[{"document":"users/{uid}"},{"document":"teams/main/holds/h-{id}"}],"limit":5}`: "deletes anonymous accounts that were last active more than 30 days ago, unless users/{uid} exists, unless teams/main/holds/h-{id} exists; 5 a run at most",
 		warnsInAll: "deletes documents of every collection drafts whose editedAt is more than 90 days ago, if that still holds 1 day after the rule set warnedAt and wrote a document to mail",
+		`{"collection":"chats/{chat}/users","age":"any","gone":[{"document":"{parent}"}]}`:     "deletes documents of chats/{chat}/users of any age and for which no document above it exists",
 		`{"accounts":"unverified","age":{"by":"creationTime","months":1}}`:                     "deletes accounts with an unverified e-mail address and only a password that were created more than 1 month ago",
 		`{"objects":"avatars/{uid}.*","age":{"hours":24},"gone":[{"document":"users/{uid}"}]}`: "deletes objects avatars/{uid}.* that were uploaded more than 24 hours ago and for which no users/{uid} exists",
 	} {

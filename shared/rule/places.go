@@ -115,8 +115,8 @@ func along(with []Relation, of Place) (all []Along) {
 	return all
 }
 
-// Asks returns what is looked for to decide: about the rule's items, and about what is deleted together with them.
-func (r Rule) Asks() (all []Along) {
+// LooksFor returns what is looked for to decide: about the rule's items, and about what is deleted together with them.
+func (r Rule) LooksFor() (all []Along) {
 	for _, related := range r.Related() {
 		all = append(all, Along{related, r.Place()})
 	}

@@ -142,7 +142,7 @@ func (r Rule) Queries() (all []documents.Query) {
 		all = append(all, r.Warned())
 	}
 	self := documents.Ref{Collection: "x", ID: "1"}
-	for _, one := range slices.Concat(r.Asks(), r.Along()) {
+	for _, one := range slices.Concat(r.LooksFor(), r.Along()) {
 		asks := one.Subcollection+one.Collection+one.CollectionGroup != "" && one.Subcollection != Everything
 		if asks && !one.isKey() { // a map's key has an index like any field
 			queries, _ := one.Queries(self, func(documents.Ref) any { return "x" }, now)

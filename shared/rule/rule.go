@@ -180,7 +180,7 @@ func (r Rule) DeletesAccounts() bool {
 
 // ReadsAccounts reports whether the rule looks for accounts.
 func (r Rule) ReadsAccounts() bool {
-	asks := r.Asks()
+	asks := r.LooksFor()
 	for _, other := range r.Others {
 		for _, u := range other.Unless {
 			asks = append(asks, Along{Relation: u})

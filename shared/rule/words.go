@@ -79,6 +79,9 @@ func (r Rule) verb() string {
 // Noun returns what is related, e.g. "account {id}".
 func (r Relation) Noun() string {
 	noun := r.say(r.kind().noun)
+	if r.Document == "{"+parentHole+"}" {
+		noun = "document above it"
+	}
 	for n, c := range r.Where {
 		if n > 0 || r.Document == "" {
 			noun += " and"

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"cloud.google.com/go/cloudtasks/apiv2/cloudtaskspb"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/tasks"
 	"github.com/firesweep/firesweep/shared/usage"
@@ -32,9 +32,7 @@ func open(t *testing.T, target string, dial ...grpc.DialOption) (*backendstest.P
 		Project: p.ID, Location: "asia-northeast1", ID: "warnings", TargetURL: target,
 		ServiceAccount: "tasks@example.iam.gserviceaccount.com", EmulatorHost: p.Environment["CLOUD_TASKS_EMULATOR_HOST"],
 	}, func() time.Time { return now }, dial...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return p, c
 }
@@ -48,14 +46,10 @@ func TestEnqueue(t *testing.T) {
 			Key: []string{"p1", "2026-02-01"}, Body: map[string]string{"project_id": "p1"}, NotBefore: now.Add(90 * time.Second),
 			Headers: map[string]string{"X-Now": "then"},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 	for _, key := range [][]string{{"p1", "2026-02-02"}, {"p12", "026-02-01"}} {
-		if err := w.Enqueue(ctx, tasks.Task{Key: key, Body: struct{}{}}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, w.Enqueue(ctx, tasks.Task{Key: key, Body: struct{}{}}))
 	}
 	pending := p.Tasks().Pending("projects/" + p.ID + "/locations/asia-northeast1/queues/warnings")
 	if len(pending) != 3 || meter.Usage().Tasks != 3 {
@@ -68,9 +62,7 @@ func TestEnqueue(t *testing.T) {
 	r := delayed.GetHttpRequest()
 	got := []string{r.GetHttpMethod().String(), r.GetUrl(), string(r.GetBody()), r.GetHeaders()["Content-Type"], r.GetHeaders()["X-Now"]}
 	want := []string{"POST", "https://worker.example/f", `{"project_id":"p1"}`, "application/json", "then"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("method, URL, body and headers (-want +got):\n%s", diff)
-	}
+	check.Same(t, "method, URL, body and headers", want, got)
 	if token := r.GetOidcToken(); token.GetServiceAccountEmail() != "tasks@example.iam.gserviceaccount.com" || token.GetAudience() != "https://worker.example" {
 		t.Errorf("token %v", token)
 	}
@@ -91,9 +83,7 @@ func TestLostAnswerAndTransientFailure(t *testing.T) {
 			return send()
 		}
 	}))
-	if err := w.Enqueue(t.Context(), tasks.Task{Key: []string{"k"}, Body: 1}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, w.Enqueue(t.Context(), tasks.Task{Key: []string{"k"}, Body: 1}))
 	if n := len(p.Tasks().Pending("")); n != 1 || sent.Load() != 3 {
 		t.Errorf("%d tasks after %d requests, want 1 after 3", n, sent.Load())
 	}

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 func TestOf(t *testing.T) {
@@ -41,9 +43,7 @@ func TestPagesNameTheNewestRelease(t *testing.T) {
 	t.Parallel()
 	root := os.DirFS("../..")
 	changes, err := fs.ReadFile(root, "CHANGELOG.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	newest := strings.TrimSuffix(Release, "-dev")
 	if released := regexp.MustCompile(`(?m)^## \[(\d+\.\d+\.\d+)\]`).FindSubmatch(changes); released != nil {
 		newest = string(released[1])
@@ -72,9 +72,7 @@ func TestPagesNameTheNewestRelease(t *testing.T) {
 func TestChangelogHasThisVersion(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../CHANGELOG.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	first := regexp.MustCompile(`(?m)^## \[.*$`).FindString(string(text))
 	want := regexp.MustCompile(`^## \[` + regexp.QuoteMeta(Release) + `\] - \d{4}-\d\d-\d\d$`)
 	if strings.HasSuffix(Release, "-dev") {

@@ -111,6 +111,18 @@ func (p *Project) SetMany(t testing.TB, n int, of func(i int) (path string, fiel
 	}
 }
 
+// SetAlike writes n whole documents that hold the same. Their path has a verb in place of a number, from 0 on.
+func (p *Project) SetAlike(t testing.TB, n int, path string, fields map[string]any) {
+	t.Helper()
+	p.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf(path, i), fields })
+}
+
+// PutAlike uploads n objects with the same metadata. Their name has a verb in place of a number, from 0 on.
+func (p *Project) PutAlike(t testing.TB, n int, name string, metadata map[string]string) {
+	t.Helper()
+	p.PutMany(t, n, func(i int) (string, map[string]string) { return fmt.Sprintf(name, i), metadata })
+}
+
 // Objects returns the names of the bucket's objects in order.
 func (p *Project) Objects(t testing.TB) []string {
 	t.Helper()

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/emulator/each"
 )
 
@@ -21,21 +20,10 @@ func as[T any](ours bool, google, suite T) T {
 	return suite
 }
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// same compares what is there with what is expected.
-func same(t *testing.T, what string, want, got any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
+var (
+	ok   = check.OK
+	same = check.Same
+)
 
 // all returns all that one of Google's iterators returns.
 func all[T any](t *testing.T, list interface{ Next() (T, error) }) (found []T) {

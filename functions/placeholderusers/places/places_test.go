@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/functions/placeholderusers/places"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -84,9 +85,7 @@ func TestReferred(t *testing.T) {
 		known bool
 	}
 	all, err := places.Parse("posts.author,lists.members,maps.author.id,group:notes.owner.id")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	f := newFunction(t, worker(cleanup.Rule[state]{
 		Name: "thing", Reach: cleanup.Reach{Items: "things", Deletes: []string{"things"}},
 		Load: cleanup.OneByOne(func(ctx context.Context, src cleanup.Source, s cleanup.Subject) (state, error) {
@@ -167,9 +166,7 @@ func TestReferred(t *testing.T) {
 // TestUnwritten: a place is written if any document has the field, whatever it holds, and asking costs a read a place.
 func TestUnwritten(t *testing.T) {
 	all, err := places.Parse("posts.author,lists.members,maps.author.id,group:notes.owner.id,nulls.x,empty.x,others.x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var got []places.Place
 	f := newFunction(t, cleanup.Job{Name: "testJob", Plan: func(ctx context.Context, p *cleanup.Planner) (err error) {
 		got, err = places.Unwritten(ctx, p.Documents, all)

@@ -6,6 +6,7 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -220,17 +221,32 @@ func (l *looker) needed(ctx context.Context) {
 		}
 	}
 	for _, c := range l.collections() {
-		for _, f := range c.fields {
-			for _, value := range f.values {
-				if ref, ok := documents.ReferenceOf(value); ok {
-					value = ref.ID
-				}
+		for _, d := range c.docs {
+			each(d.Data, func(value any) {
+				ref, _ := documents.RefIn(value)
 				id, _ := value.(string)
-				for _, to := range of[id] {
+				for _, to := range of[cmp.Or(ref.ID, id)] {
 					to.needed = to.needed || to != c && to != c.above
 				}
-			}
+			})
 		}
+	}
+}
+
+// each calls a function with each value and each key in a value, however deep.
+func each(value any, call func(any)) {
+	switch value := value.(type) {
+	case []any:
+		for _, one := range value {
+			each(one, call)
+		}
+	case map[string]any:
+		for key, one := range value {
+			call(key)
+			each(one, call)
+		}
+	default:
+		call(value)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 )
@@ -18,18 +19,14 @@ func looked(t *testing.T, p *backendstest.Project, reads int, change ...func(*Pr
 	t.Helper()
 	db := documents.Database{Project: p.ID, ID: firestore.DefaultDatabaseID, EmulatorHost: p.Environment["FIRESTORE_EMULATOR_HOST"]}
 	c, err := documents.Open(t.Context(), db, documents.ReadOnly()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { _ = c.Close() }) // everything has been read
 	of := Project{DB: c.Reader(), Reads: reads, Now: time.Now()}
 	for _, one := range change {
 		one(&of)
 	}
 	found, err := Look(t.Context(), of)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return found
 }
 
@@ -67,9 +64,7 @@ func TestNothingIsKnownOfAccounts(t *testing.T) {
 	}
 	denied := func(string, []string, func() error) error { return errors.New("you may not read them") }
 	refused, err := accounts.Open(t.Context(), p.ID, true, denied)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	reader := refused.Writer().Reader
 	for name, reader := range map[string]*accounts.Reader{"nobody has one": nil, "who knows": &reader} {
 		found := looked(t, p, Reads, func(of *Project) { of.Accounts = reader })

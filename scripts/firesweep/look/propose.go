@@ -44,7 +44,8 @@ const graceDays = 7
 type kind struct {
 	which, why string
 	of         *regexp.Regexp // the collection's name; nil: any
-	state      *regexp.Regexp // the field that must be true, or a time; nil: none
+	state      *regexp.Regexp // the field that must be true, or a time, and the value of a status; nil: none
+	stateless  bool           // the age says the same where there is no such field
 	age        *regexp.Regexp // the field that holds the age
 	days       int
 }
@@ -63,6 +64,7 @@ const (
 var (
 	// decided matches fields that say what somebody did with a document, or whether it is still wanted.
 	decided = named(`(is_?)?(` + taken + `)(` + when + `|_?by)?|status|state`)
+	status  = named(`status|state`)
 	// kept matches what the law, a contract or somebody's work keeps.
 	kept = regexp.MustCompile(`(?i)order|payment|payout|invoice|receipt|refund|bill|transaction|purchase|booking|` +
 		`reservation|contract|subscri|member|licen|insur|certif|ledger|audit|consent|legal|medical|tax|backup|config|setting`)
@@ -70,7 +72,8 @@ var (
 
 // kinds are all of them, the surest first. Of a collection, the first counts.
 var kinds = []kind{
-	{which: "Deleted", why: "your application marked them as deleted", age: named(deleted + when), days: 30},
+	{which: "Deleted", why: "your application marked them as deleted", state: named(deleted), stateless: true,
+		age: named(deleted + when), days: 30},
 	{which: "Deleted", why: "your application marked them as deleted", state: named(deleted), age: named(changed), days: 30},
 	{which: "Expired", why: "they have expired", age: named(`(expir(es?|ed|y|ation)|valid_?(until|till|to))` + when + `?`),
 		days: 30},
@@ -90,8 +93,11 @@ func (l *looker) propose() {
 	for _, k := range kinds {
 		for _, c := range all {
 			if where, age := k.in(c, l.Now); age != nil && !done[c] {
-				done[c] = true
-				l.ofKind(c, k, append(where, ageOf(age, k.days))...)
+				keys := []string{ageOf(age, k.days)}
+				if done[c] = true; len(where) > 0 {
+					keys = append([]string{`"where": [` + strings.Join(where, ", ") + "]"}, keys...)
+				}
+				l.ofKind(c, k, keys...)
 			}
 		}
 	}
@@ -210,11 +216,17 @@ func (k kind) in(c *place, now time.Time) (where []string, age *field) {
 	for _, f := range c.fields {
 		isAge := f.isTime() && k.age.MatchString(f.name)
 		isState := k.state != nil && k.state.MatchString(f.name)
-		switch {
-		case isState && slices.Contains(f.values, any(true)):
-			where = append(where, fmt.Sprintf(`"where": [{ "field": %q, "==": true }]`, f.name))
+		says := func(value any) bool {
+			text, _ := value.(string)
+			return isState && value == true || k.state != nil && status.MatchString(f.name) && k.state.MatchString(text)
+		}
+		switch at := slices.IndexFunc(f.values, says); {
+		case at >= 0:
+			where = append(where, fmt.Sprintf(`{ "field": %q, "==": %s }`, f.name, quoted(f.values[at])))
 		case isState && f.isTime():
-			where = append(where, fmt.Sprintf(`"where": [{ "field": %q, "is": "set" }]`, f.name))
+			where = append(where, fmt.Sprintf(`{ "field": %q, "is": "set" }`, f.name))
+		case isState && len(f.values) > 0: // of none, as when all were restored
+			return nil, nil
 		case k.which != "Deleted" && decided.MatchString(f.name):
 			return nil, nil
 		}
@@ -225,7 +237,7 @@ func (k kind) in(c *place, now time.Time) (where []string, age *field) {
 			age = f
 		}
 	}
-	if k.state != nil && len(where) != 1 {
+	if k.state != nil && !k.stateless && len(where) == 0 {
 		return nil, nil
 	}
 	return where, age

@@ -62,7 +62,7 @@ func Of(
 		place: place{at: of.Place()}, meter: usage.FromContext(ctx)}
 	ctx = usage.NewContext(ctx, l.meter)
 	l.end = l.meter.Usage().FirestoreReads + mostReads
-	l.tell(declared.Unfound(ctx, r, nil, of, slices.Concat(of.Asks(), of.Along(), of.Own())))
+	l.tell(declared.Unfound(ctx, r, nil, of, slices.Concat(of.LooksFor(), of.Along(), of.Own())))
 	if of.OfDocuments() && l.look(ctx) {
 		l.below(ctx)
 		l.all()

@@ -101,14 +101,14 @@ func (l *looking) referrers(ctx context.Context) {
 		}
 	}
 	l.refer(targets, found)
-	for _, at := range places {
-		l.twins(ctx, of[at], targets[0])
+	if own := targets[0]; own.with.Key == "" && own.folder == "" {
+		for _, at := range places {
+			l.twins(ctx, of[at], own)
+		}
+		l.named(ctx, own)
 	}
 	l.files(shared)
-	if l.list != nil {
-		l.copies(ctx)
-		l.named(ctx, targets[0])
-	}
+	l.copies(ctx)
 	if n := len(skipped); n > 0 {
 		if n > shown {
 			skipped = append(skipped[:shown], fmt.Sprintf("%d others", n-shown))

@@ -28,7 +28,7 @@ func (l *looking) twins(ctx context.Context, in place, own target) {
 		_, is, maybe := own.means(d.ID(), false)
 		return is || maybe
 	}
-	if in.at.IsGroup() || own.with.Key != "" || own.folder != "" || l.left() < asked+mostOf ||
+	if in.at.IsGroup() || l.left() < asked+mostOf ||
 		!slices.ContainsFunc(in.sample, alike) || slices.ContainsFunc(slices.Concat(l.Related(), l.With), says) {
 		return
 	}
@@ -45,11 +45,12 @@ func (l *looking) twins(ctx context.Context, in place, own target) {
 	}
 }
 
-// have reports whether all documents with some ids are there, or deleted, so that what has the ids may belong to them.
+// have reports whether all documents are there, or deleted, that have those of some ids which are like the rule's: so what has the
+// ids may belong to them.
 func (l *looking) have(ctx context.Context, ids []string, own target) bool {
 	var mine []documents.Ref
 	for _, id := range ids {
-		if _, is := own.known[id]; !is && l.OfDocuments() {
+		if _, is, maybe := own.means(id, false); maybe && !is && l.OfDocuments() && len(mine) < mostOf {
 			mine = append(mine, documents.Ref{Collection: l.Source(), ID: id})
 		}
 	}
@@ -74,54 +75,53 @@ func (l *looking) wouldStay(what string, there, n int, write string) {
 	l.say("%s have the ids of %d of %d %s that were looked at, and would stay: to delete them, too, %s", what, there, n, of, write)
 }
 
-// named is twins of the folders at the top of the bucket: of their files, or of the folders in them.
-func (l *looking) named(ctx context.Context, own target) {
-	if own.with.Key != "" || own.folder != "" || len(own.values) == 0 {
-		return
+// listed returns the first names that a listing of the bucket has.
+func (l *looking) listed(ctx context.Context, prefix string) []string {
+	if l.list == nil {
+		return nil
 	}
-	folders, err := l.list(ctx, "")
-	for _, folder := range folders[:min(asking, len(folders))] {
-		says := func(w rule.Relation) bool { return strings.HasPrefix(w.Objects, folder) }
-		if err != nil || !strings.HasSuffix(folder, "/") || slices.ContainsFunc(l.With, says) || l.deletesBelow(folder) {
-			continue
-		}
-		n, there, rest := min(leastOf, len(own.values)), 0, ""
-		for _, id := range own.values[:n] {
-			var names []string
-			names, err = l.list(ctx, folder+id.(string))
-			at := slices.IndexFunc(names, func(name string) bool { return idOf(name, folder) == id })
-			if at >= 0 {
-				there, rest = there+1, map[bool]string{true: "/**", false: ".*"}[strings.Contains(names[at][len(folder):], "/")]
-			}
-		}
-		if 2*there <= n || err != nil {
-			continue
-		}
-		var ids []string
-		names, failed := l.list(ctx, folder)
-		for _, name := range names {
-			id := idOf(name, folder)
-			if _, is, maybe := own.means(id, false); (is || maybe) && len(ids) < asked {
-				ids = append(ids, id)
-			}
-		}
-		if err = failed; err != nil || !l.have(ctx, ids, own) {
-			continue
-		}
-		objects := folder + l.hole() + rest
-		write := fmt.Sprintf(`add {"objects": %q} to "with"`, objects)
-		if rest == ".*" || !l.OfDocuments() {
-			write = fmt.Sprintf(`write a rule about files, {"objects": %q, "gone": [{"document": "%s/%s"}]}`, objects,
-				cmp.Or(l.Source(), "users"), l.hole())
-		}
-		l.wouldStay("files below "+folder, there, n, write)
-	}
+	names, err := l.list(ctx, prefix)
 	l.failed = cmp.Or(l.failed, err)
+	return names
 }
 
 // deletesBelow reports whether a rule about files is about some of a folder.
 func (l *looking) deletesBelow(folder string) bool {
 	return slices.ContainsFunc(l.beside, func(r rule.Rule) bool { return strings.HasPrefix(r.Objects, folder) })
+}
+
+// named is twins of the folders at the top of the bucket: of their files, or of the folders in them.
+func (l *looking) named(ctx context.Context, own target) {
+	folders, ids := l.listed(ctx, ""), own.values[:min(leastOf, len(own.values))]
+	for _, folder := range folders[:min(asking, len(folders))] {
+		says := func(w rule.Relation) bool { return strings.HasPrefix(w.Objects, folder) }
+		if !strings.HasSuffix(folder, "/") || slices.ContainsFunc(l.With, says) || l.deletesBelow(folder) {
+			continue
+		}
+		there, inFolders := 0, false
+		for _, id := range ids {
+			names := l.listed(ctx, folder+id.(string))
+			if at := slices.IndexFunc(names, func(name string) bool { return idOf(name, folder) == id }); at >= 0 {
+				there, inFolders = there+1, strings.Contains(names[at][len(folder):], "/")
+			}
+		}
+		if 2*there <= len(ids) {
+			continue
+		}
+		all := l.listed(ctx, folder)
+		for i, name := range all {
+			all[i] = idOf(name, folder)
+		}
+		objects := folder + l.hole() + map[bool]string{true: "/**", false: ".*"}[inFolders]
+		write := fmt.Sprintf(`add {"objects": %q} to "with"`, objects)
+		if !inFolders || !l.OfDocuments() {
+			write = fmt.Sprintf(`write a rule about files, {"objects": %q, "gone": [{"document": "%s/%s"}]}`, objects,
+				cmp.Or(l.Source(), "users"), l.hole())
+		}
+		if l.have(ctx, all, own) {
+			l.wouldStay("files below "+folder, there, len(ids), write)
+		}
+	}
 }
 
 // copies says of files that are deleted because a field refers to them that their resized copies would stay.
@@ -131,8 +131,7 @@ func (l *looking) copies(ctx context.Context) {
 		if w.Field == "" || folder == "" || l.deletesBelow(folder) {
 			continue
 		}
-		names, err := l.list(ctx, folder)
-		l.failed = cmp.Or(l.failed, err)
+		names := l.listed(ctx, folder)
 		at := slices.IndexFunc(names, func(name string) bool {
 			of := declared.OriginalOf(name)
 			return of != name && slices.Contains(names, of)

@@ -6,6 +6,8 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 // TestSeveralRanges follows the examples of https://firebase.google.com/docs/firestore/pricing#index-reads.
@@ -34,13 +36,9 @@ func TestSeveralRanges(t *testing.T) {
 			firestore.PropertyFilter{Path: "since", Operator: "<", Value: 1}}}), true},
 	} {
 		serialized, err := tt.query.Serialize()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		var req firestorepb.RunQueryRequest
-		if err := proto.Unmarshal(serialized, &req); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, proto.Unmarshal(serialized, &req))
 		if got := severalRanges(req.GetStructuredQuery()); got != tt.want {
 			t.Errorf("%s: severalRanges = %v, want %v", name, got, tt.want)
 		}

@@ -35,6 +35,13 @@ func WantReport(t testing.TB, got *report.Report, status report.Status, actions 
 	Want(t, "actions", actions, got.Actions)
 }
 
+// WantKept is [WantReport], and fails the test as well if the run kept anything else, or for another reason.
+func WantKept(t testing.TB, got *report.Report, status report.Status, actions map[string]report.Counts, kept map[string]int) {
+	t.Helper()
+	WantReport(t, got, status, actions)
+	Want(t, "kept", kept, got.Kept)
+}
+
 // Done returns the actions of a report with n of one kind, all of them done.
 func Done(kind string, n int) map[string]report.Counts {
 	return map[string]report.Counts{kind: {Planned: n, Done: n}}
@@ -50,6 +57,17 @@ func (f *Function) OnCommit(disturb func(n int, commit *firestorepb.CommitReques
 		}
 		return send()
 	}))
+}
+
+// AfterCommits calls do after each commit of the function that has written something; n counts all commits from 1.
+func (f *Function) AfterCommits(do func(n int, commit *firestorepb.CommitRequest)) {
+	f.OnCommit(func(n int, commit *firestorepb.CommitRequest, send func() error) error {
+		err := send()
+		if err == nil {
+			do(n, commit)
+		}
+		return err
+	})
 }
 
 // WantAborted fails the test if a report is not that of a run that a safety limit stopped, or if its failures lack some of the

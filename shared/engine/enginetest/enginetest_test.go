@@ -9,6 +9,8 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 // ended is a test that runs its cleanup at once and records its failure.
@@ -25,12 +27,8 @@ func (e *ended) Errorf(_ string, a ...any) { e.failure = a[1].(string) }
 
 func TestGoldenFileThatDiffers(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.Mkdir("testdata", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("testdata/known.golden", []byte("Firestore Commit 2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.Mkdir("testdata", 0o700))
+	check.OK(t, os.WriteFile("testdata/known.golden", []byte("Firestore Commit 2\n"), 0o600))
 	for _, tt := range []struct{ name, text, want string }{
 		{"known", "Firestore Commit 2\n", ""},
 		{"known", "Firestore Commit 3\n", "Commit 3"},
@@ -85,17 +83,11 @@ func TestRequiredIndex(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			serialized, err := tt.query.Serialize()
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			var req firestorepb.RunQueryRequest
-			if err := proto.Unmarshal(serialized, &req); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, proto.Unmarshal(serialized, &req))
 			got := requiredIndex(req.GetStructuredQuery(), alternatives(req.GetStructuredQuery().GetWhere())[0]...)
-			if diff := cmp.Diff(tt.want, got, cmp.AllowUnexported(need{})); diff != "" {
-				t.Errorf("requiredIndex (-want +got):\n%s", diff)
-			}
+			check.Same(t, "requiredIndex", tt.want, got, cmp.AllowUnexported(need{}))
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -34,18 +35,14 @@ func candidate(who string, now time.Time) Candidate {
 func acquired(t *testing.T, s State, c Candidate) State {
 	t.Helper()
 	s, err := s.Acquire(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return s
 }
 
 func released(t *testing.T, s State, r report.Report, checkpoint string) State {
 	t.Helper()
 	s, err := s.Release(&r, checkpoint, midnight)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return s
 }
 

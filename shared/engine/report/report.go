@@ -153,7 +153,7 @@ type Planned struct {
 	// With counts what the action's first commit does besides to the target, with what follows that at once: by what is done to
 	// what, such as "delete document of comments", "delete file", "write document of mail" or "queue task", or why something that
 	// belongs to it is kept: "keep another document of shows refers to it". A file or an account counts if a document names it,
-	// though it may not be there, or belong to somebody else.
+	// though it may not be there, or belong to somebody else. What several items share counts for each of them.
 	With map[string]int `json:"with,omitempty" firestore:"with,omitempty"`
 	More bool           `json:"more,omitempty" firestore:"more,omitempty"` // more follows, or it was not worked out
 	Kept string         `json:"kept,omitempty" firestore:"kept,omitempty"` // why a run keeps it, or some of that, all the same

@@ -16,17 +16,12 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = check.OK
 
 func ref(id string) documents.Ref { return documents.Ref{Collection: "things", ID: id} }
 
@@ -70,9 +65,8 @@ func TestPack(t *testing.T) {
 func TestPackWhatIsLarge(t *testing.T) {
 	noise := rand.NewChaCha8([32]byte{1})
 	large := make([]byte, 1<<20-200)
-	if _, err := noise.Read(large); err != nil {
-		t.Fatal(err)
-	}
+	_, err := noise.Read(large)
+	ok(t, err)
 	r, err := undo.Of(documents.Write{Op: documents.Delete, Ref: ref("large")}, documents.Document{Data: map[string]any{"x": large}}, true)
 	ok(t, err)
 	entries, err := Pack([]undo.Record{r, r})
@@ -216,9 +210,7 @@ func TestWithout(t *testing.T) {
 		for _, place := range tt.stayed {
 			stayed[place] = true
 		}
-		if diff := cmp.Diff(tt.want, without(slices.Clone(all), stayed)); diff != "" {
-			t.Errorf("%s stayed (-want +got):\n%s", name, diff)
-		}
+		check.Same(t, name+" stayed", tt.want, without(slices.Clone(all), stayed))
 	}
 }
 

@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 )
 
@@ -66,9 +65,7 @@ func TestAccountsOfSeveralCommitsGoTogether(t *testing.T) {
 		t.Fatalf("calls %v, want two", calls)
 	}
 	slices.Sort(calls[1])
-	if diff := cmp.Diff([]string{"a", "b", "bad", "c", "d"}, calls[1]); diff != "" {
-		t.Errorf("second call (-want +got):\n%s", diff)
-	}
+	check.Same(t, "second call", []string{"a", "b", "bad", "c", "d"}, calls[1])
 	if got := fmt.Sprint(results); got != "[[<nil>] [<nil> <nil>] [refused <nil>] [<nil>]]" {
 		t.Errorf("results %s", got)
 	}

@@ -79,7 +79,7 @@ func (a *Applier) doThen(ctx context.Context, all []*decide.Item) (left decide.F
 		case decide.Failed:
 			if recorded.Kept != "" {
 				a.Keep(recorded.Kept, 1)
-				a.Notice(ctx, item.Of.Target, recorded.Warn(f.Err))
+				a.Notice(ctx, item.Of.Target, recorded.Notice(f.Err))
 				f = decide.Fate{Kind: decide.Later}
 			}
 			item.Of.Ends(f)

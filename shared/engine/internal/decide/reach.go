@@ -81,10 +81,10 @@ func isHome(in, folder string) bool {
 // follows reports whether a follow-up that a Todo holds of an item, which is gone, is within reach.
 func follows(r cleanup.Reach, f cleanup.FollowUp, c config.Config) bool {
 	switch {
-	case !Has(r, f.Absent) || !Writes(r, documents.Delete, f.Absent) || f.Task != nil || f.Recorded != nil:
+	case !Has(r, f.Absent):
 		return false
 	case f.Account != "":
-		return r.Account && f.Account == f.Absent.ID && f.Object == (cleanup.ObjectDeletion{})
+		return r.Account && !r.Recorded && f.Account == f.Absent.ID
 	}
 	return hasObject(r, f.Object, f.Absent.ID, c)
 }
@@ -108,7 +108,7 @@ func (d *Decider) beyond(rule cleanup.AnyRule, item documents.Ref, c cleanup.Cha
 	for _, f := range c.Then {
 		ok := f.Absent == item && follows(r, f, cfg)
 		if f.Recorded != nil {
-			ok = f.Object == (cleanup.ObjectDeletion{}) && (f.Task != nil || r.Account && f.Account == item.ID)
+			ok = f.Task != nil || r.Account && r.Recorded && f.Account == item.ID
 			all = slices.Concat(all, f.Recorded.Done, f.Recorded.Failed)
 		}
 		if !ok {

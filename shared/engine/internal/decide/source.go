@@ -28,8 +28,9 @@ type Source struct {
 	read    func(ctx context.Context, paths []string) (map[string]documents.Document, error)
 	first   func(context.Context, documents.Query, documents.Cursor, int) ([]documents.Document, error)
 	count   func(ctx context.Context, q documents.Query) (int, error)
-	room    *int   // for so many children more in the commit; nil: there is no commit
-	deleted string // the uid of an account that counts as deleted, in a preview of what follows that
+	room    *int                     // for so many children more in the commit; nil: there is no commit
+	deleted string                   // the uid of an account that counts as deleted, in a preview of what follows that
+	due     func(documents.Ref) bool // in a preview, what the plan deletes besides; nil: nothing
 
 	mu  sync.Mutex
 	got map[documents.Ref]*documents.Document // nil: there is none
@@ -55,6 +56,9 @@ func (d *Decider) In(tx *documents.Transaction, children int) *Source {
 
 // Run implements [cleanup.Source].
 func (s *Source) Run() cleanup.Run { return s.decider.Run }
+
+// Due implements [cleanup.Source].
+func (s *Source) Due(ref documents.Ref) bool { return s.due != nil && s.due(ref) }
 
 // Reference implements [cleanup.Source].
 func (s *Source) Reference(ref documents.Ref) any { return s.decider.Documents.Ref(ref.Path()) }

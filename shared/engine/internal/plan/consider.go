@@ -102,14 +102,12 @@ func (p *Planner) itemsOf(ctx context.Context, rule cleanup.AnyRule, due []clean
 		}
 	}
 	for i, d := range due {
-		if !decide.Has(rule.Reaches(), d.Ref()) {
-			return nil, fmt.Errorf("rule %s would judge %s, %w", rule.Named(), d.Path, decide.ErrReach)
-		}
 		items[i] = decide.NewItem(nil, cleanup.Item{Rule: rule, Ref: d.Ref()})
 		items[i].Action, items[i].Reason, items[i].Version = d.Kind, d.Reason, decide.VersionAt(d.UpdateTime)
 	}
 	if p.Report.DryRun && !rule.DeletesAlone() {
-		return items, p.preview(ctx, items, p.decider.Preview)
+		due := func(ref documents.Ref) bool { return p.proposed[proposed{rule.Named(), ref}] }
+		return items, p.preview(ctx, items, func(ctx context.Context, i *decide.Item) error { return p.decider.Preview(ctx, i, due) })
 	}
 	return items, nil
 }

@@ -155,7 +155,7 @@ func TestFilesComeBackWithTheBucketsAccess(t *testing.T) {
 			{"again", restore.Options{Apply: true}, nil},
 		} {
 			var warned []string
-			tt.options.Warn = func(text string) { warned = append(warned, text) }
+			tt.options.Lacks = func(text string) { warned = append(warned, text) }
 			w.undo(t, run, tt.options)
 			enginetest.Want(t, fmt.Sprintf("%s, versions %t", tt.what, versions), tt.want, warned)
 		}

@@ -125,9 +125,7 @@ func TestNothingCameBack(t *testing.T) {
 // TestTooManyToKeep: nothing comes back, and nothing is kept.
 func TestTooManyToKeep(t *testing.T) {
 	w := newWorld(t)
-	w.SetMany(t, 1001, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("drafts/d%04d", i), map[string]any{"name": "x"}
-	})
+	w.SetAlike(t, 1001, "drafts/d%04d", map[string]any{"name": "x"})
 	rep := w.run(t)
 	for _, apply := range []bool{false, true} {
 		o := restore.Options{Apply: apply, Where: &restore.Where{Field: "name", Value: "x"}}

@@ -50,7 +50,9 @@ func (u *undoing) object(ctx context.Context, o undo.Object, at time.Time) (Outc
 	if err != nil || outcome.Step != undo.Recreate {
 		return outcome, err
 	}
-	u.filesBack.Do(func() { u.warn("files come back with the bucket's default access, not with access lists of their own") })
+	u.filesBack.Do(func() {
+		u.lacks("files come back with the bucket's default access, not with access lists of their own")
+	})
 	if !u.Apply {
 		return outcome, nil
 	}

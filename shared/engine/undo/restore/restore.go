@@ -51,8 +51,8 @@ type Options struct {
 	Elsewhere func(f func(Project) error) error
 	// Progress, if set, is told how many entries of the log are done, of how many.
 	Progress func(done, total int)
-	// Warn, if set, is told what things that come back will lack, and whether some will not.
-	Warn func(text string)
+	// Lacks, if set, is told what things that come back will lack, and whether some will not.
+	Lacks func(text string)
 }
 
 // Outcome says what was done to one thing, or would be. docs/command.md documents it as JSON.
@@ -176,11 +176,11 @@ type undoing struct {
 	renewed time.Time // when the lease last was; zero before it is taken
 }
 
-func (u *undoing) warn(text string) {
+func (u *undoing) lacks(text string) {
 	u.telling.Lock()
 	defer u.telling.Unlock()
-	if u.Warn != nil {
-		u.Warn(text)
+	if u.Lacks != nil {
+		u.Lacks(text)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -106,9 +107,8 @@ func newWorld(t *testing.T) world {
 		f.Set(t, "friends/"+id, map[string]any{"friend": id, "count": 5, "other": "x"})
 		f.Set(t, "drafts/"+id, map[string]any{"name": id, "at": f.Now, "odd field`": []any{nil, 1.5}})
 		f.Put(t, "users/"+id+"/a.png", map[string]string{"k": "v"}, []byte(id))
-		if _, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID(id).Email(id+"@example.com").DisplayName("N")); err != nil {
-			t.Fatal(err)
-		}
+		_, err := f.Auth(t).CreateUser(t.Context(), new(auth.UserToCreate).UID(id).Email(id+"@example.com").DisplayName("N"))
+		ok(t, err)
 	}
 	f.Put(t, "orphan", nil, []byte("o"))
 	f.Env["UNDO_DAYS"] = "7"
@@ -116,13 +116,7 @@ func newWorld(t *testing.T) world {
 	return world{f, p}
 }
 
-// ok ends a test that cannot go on.
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var ok = check.OK
 
 // undo takes a run back and returns the targets by what was done, and the reasons of the conflicts.
 func (w world) undo(t *testing.T, runID string, o restore.Options) (byStep map[undo.Step][]string, why map[string]string) {
@@ -231,9 +225,8 @@ func TestConflicts(t *testing.T) {
 	w.update(t, "friends/u1", "other", "y")
 	w.Set(t, "gone/u0", map[string]any{"n": 2})
 	w.Put(t, "users/u0/a.png", nil, []byte("new"))
-	if _, err := w.Auth(t).CreateUser(ctx, new(auth.UserToCreate).UID("u0").Email("new@example.com")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.Auth(t).CreateUser(ctx, new(auth.UserToCreate).UID("u0").Email("new@example.com"))
+	ok(t, err)
 	w.Put(t, "orphan", nil, []byte("new"))
 
 	foretold, _ := w.undo(t, report.RunID, restore.Options{})
@@ -436,9 +429,7 @@ func TestManyAtOnce(t *testing.T) {
 	const n = 60
 	w := newWorld(t)
 	w.PutMany(t, n, func(i int) (string, map[string]string) { return fmt.Sprintf("users/u1/%02d.png", i), nil })
-	w.SetMany(t, 5*n, func(i int) (string, map[string]any) {
-		return fmt.Sprintf("drafts/d%03d", i), map[string]any{"name": "x"}
-	})
+	w.SetAlike(t, 5*n, "drafts/d%03d", map[string]any{"name": "x"})
 	objects := w.Objects(t)
 	report := w.run(t)
 	var telling atomic.Bool
@@ -610,17 +601,18 @@ func TestRacedThingsStayAsTheyAre(t *testing.T) {
 	enginetest.Want(t, "name", any("kept"), w.Documents(t, "drafts")["u0"]["name"])
 }
 
-// TestObjectsThatTheRunLeft: what Cloud Storage held, an undo leaves when its owner has deleted it since.
+// TestObjectsThatTheRunLeft: nothing is wrong with a run that Cloud Storage does not let delete an object, and what it held, an undo
+// leaves when its owner has deleted it since.
 func TestObjectsThatTheRunLeft(t *testing.T) {
 	w := newWorld(t)
 	hold := func(on bool) {
 		orphan := w.Storage(t).Bucket(w.Bucket).Object("orphan")
-		if _, err := orphan.Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: on}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := orphan.Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: on})
+		ok(t, err)
 	}
 	hold(true)
 	rep := w.run(t)
+	enginetest.Want(t, "kept", map[string]int{objects.HeldByHold: 1}, rep.Kept)
 	hold(false)
 	w.deleteObject(t, "orphan")
 	steps, why := w.undo(t, rep.RunID, apply)
@@ -703,9 +695,8 @@ func TestDeletedByTwoRules(t *testing.T) {
 // update writes a field of a document.
 func (w world) update(t *testing.T, path, field string, value any) {
 	t.Helper()
-	if _, err := w.Firestore(t).Doc(path).Update(t.Context(), []firestore.Update{{Path: field, Value: value}}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.Firestore(t).Doc(path).Update(t.Context(), []firestore.Update{{Path: field, Value: value}})
+	ok(t, err)
 }
 
 // deleteObject deletes an object as its owner does.
