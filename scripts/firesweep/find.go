@@ -61,13 +61,14 @@ func (a *app) find(ctx context.Context, p restore.Project, runID, what string, a
 	if err != nil {
 		return nil, err
 	}
-	rep := &report.Report{Bucket: a.bucketOf(runID), Status: a.unsavedStatus(runID)}
+	rep := &report.Report{Bucket: a.bucketOf(runID)}
 	if saved {
 		if rep, err = report.Of(doc); err != nil {
 			return nil, err
 		}
 	}
-	sum := undo.Sum{Bucket: rep.Bucket, Killed: rep.Status == report.Killed, Names: true, Of: func(r undo.Record) bool { return concerns(r, what) }}
+	sum := undo.Sum{Bucket: rep.Bucket, Names: true, Of: func(r undo.Record) bool { return concerns(r, what) }}
+	sum.Killed = rep.Status == report.Killed || !saved && a.entryOfRun(runID).Trigger != manifest.Tasks
 	if err := readLog(ctx, p, runID, at, &sum); err != nil && !errors.Is(err, restore.ErrNoLog) { // or else it has just expired
 		return nil, err
 	}

@@ -171,13 +171,12 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 // that no job uses; and an account that does not exist, if it can be looked up. Objects are not looked up.
 func (a *app) mustBeThere(ctx context.Context, path string) error {
 	if uid, isAccount := strings.CutPrefix(path, report.AccountPrefix); isAccount {
-		there := true
-		_ = a.on(ctx, a.All[0], func(p restore.Project) error { // who has no right to look may hold all the same
-			exist, err := p.Accounts.Exist(ctx, []string{uid})
-			there = err != nil || exist[uid]
-			return nil
+		var there map[string]bool
+		err := a.on(ctx, a.All[0], func(p restore.Project) (err error) {
+			there, err = p.Accounts.Exist(ctx, []string{uid})
+			return err
 		}, config.Firestore, config.Auth)
-		if !there {
+		if err == nil && !there[uid] { // who may not look may hold all the same
 			return wrongUse("--keep: there is no account %s", uid)
 		}
 		return nil

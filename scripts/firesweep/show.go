@@ -68,11 +68,11 @@ func (a *app) showRun(ctx context.Context, all bool, name string, targets []stri
 	if err != nil {
 		return err
 	}
-	rep, sum := seen.report, undo.Sum{Bucket: a.bucketOf(seen.runID), Killed: a.unsavedStatus(seen.runID) == report.Killed}
+	rep, job := seen.report, a.entryOfRun(seen.runID)
+	sum := undo.Sum{Bucket: a.bucketOf(seen.runID), Killed: job.Trigger != manifest.Tasks}
 	if rep != nil {
 		sum.Bucket, sum.Killed = rep.Bucket, rep.Status == report.Killed
 	}
-	job := a.entryOfRun(seen.runID)
 	if len(targets) > 0 {
 		return a.showContents(ctx, job, seen.runID, sum, targets)
 	}
@@ -105,14 +105,6 @@ func (a *app) showRun(ctx context.Context, all bool, name string, targets []stri
 				seen.runID, p.where)
 		}
 	}, rep != nil && wentWrong(rep.Status))
-}
-
-// unsavedStatus is that of a run whose report is not saved: it was killed, or is under way. A worker's run saves none.
-func (a *app) unsavedStatus(runID string) report.Status {
-	if a.entryOfRun(runID).Trigger == manifest.Tasks {
-		return report.Completed
-	}
-	return report.Killed
 }
 
 // run prints a run's report and what it did; either may be missing.
@@ -265,12 +257,9 @@ func (p *printer) did(d *did) {
 		for _, field := range t.Fields {
 			names = append(names, field.Name)
 		}
-		what := cmp.Or(t.Action, t.What)
-		if t.What == undo.Unsure {
-			what = t.What
-		}
-		row := tableRow{Cells: []string{what, t.Target},
-			Notes: []string{t.Reason, prefixed("fields: ", strings.Join(names, ", "))}}
+		unsure := map[bool]string{true: t.What}[t.What == undo.Unsure && t.Action != ""]
+		row := tableRow{Cells: []string{cmp.Or(t.Action, t.What), t.Target},
+			Notes: []string{t.Reason, unsure, prefixed("fields: ", strings.Join(names, ", "))}}
 		if t.Sent {
 			row.Notes = []string{"sent: undo leaves it"}
 		}

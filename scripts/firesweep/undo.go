@@ -169,7 +169,7 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 		err = fmt.Errorf("no run with the id %s is known: %s lists those of 90 days", runID, a.cmd("runs"))
 	case errors.Is(err, restore.ErrNoLog) && unread == nil && rep.report.Status != report.Killed && !changed(rep.report):
 		err = fmt.Errorf("%s deleted and changed nothing", runID)
-		runs, unread := a.newest(ctx, job, 24*time.Hour, mostRuns, nil)
+		runs, unread := a.newest(ctx, job, 24*time.Hour, 100, nil) // of not too many
 		if i := slices.IndexFunc(runs, changed); unread == nil && i >= 0 {
 			err = fmt.Errorf("%w; the last run that did: %s", err, a.cmd("undo", shortID(runs[i].RunID)))
 		}
@@ -179,9 +179,6 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	})
 	return t, err
 }
-
-// mostRuns is among how many of a job's runs the last is looked for that deleted or changed something.
-const mostRuns = 100
 
 // changed reports whether a run deleted or changed something.
 func changed(r *report.Report) bool { return r.Done()+r.Totals().Begun > 0 }

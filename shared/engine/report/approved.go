@@ -75,13 +75,11 @@ func (b Binding) differs(here Binding) string {
 	for _, of := range []struct{ name, is, here string }{
 		{"project", b.Project, here.Project}, {"database", b.Database, here.Database}, {"bucket", b.Bucket, here.Bucket},
 		{"job", b.Job, here.Job}, {"version of Firesweep", b.Version, here.Version},
+		{"rule was edited since, if only in its description: the digest", b.Entry, here.Entry},
 	} {
 		if of.is != of.here {
 			all = append(all, fmt.Sprintf("its %s is %q, and here it is %q", of.name, Clip(of.is, maxQuoted), of.here))
 		}
-	}
-	if b.Entry != here.Entry {
-		all = append(all, "the rule was edited since, be it only its description")
 	}
 	return strings.Join(all, ", ")
 }

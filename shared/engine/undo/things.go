@@ -66,8 +66,7 @@ func (s *Sum) Add(records []Record) {
 		case r.Item != "": // of several commits, the first says why
 			t.Action, t.Reason = cmp.Or(t.Action, r.Action), cmp.Or(t.Reason, r.Reason)
 		case r.Write == nil:
-			t.What = map[bool]string{false: "deleted", true: Unsure}[s.Killed]
-			if r.Account != nil && !s.Names {
+			if t.What = map[bool]string{false: "deleted", true: Unsure}[s.Killed]; r.Account != nil && !s.Names {
 				t.Account = r.Account.Data
 			}
 		case s.Names:

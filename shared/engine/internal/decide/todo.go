@@ -49,10 +49,8 @@ func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err erro
 		if rules[item.Rule] == nil || !Has(rules[item.Rule].Reaches(), item.Ref) {
 			refuse("to judge " + item.Ref.Path())
 		}
-		var of *Item
-		if target := report.AccountTarget(item.UID); item.UID != "" {
-			of = &Item{UID: item.UID, Planned: report.Planned{Action: FinishKind, Target: target, Reason: target + " is deleted"}}
-		}
+		account := report.AccountTarget(item.UID) // if it follows from one
+		of := &Item{UID: item.UID, Planned: report.Planned{Action: FinishKind, Target: account, Reason: account + " is deleted"}}
 		next = append(next, NewItem(of, cleanup.Item{Rule: rules[item.Rule], Ref: item.Ref}))
 	}
 	return then, next, err

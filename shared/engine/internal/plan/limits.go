@@ -75,8 +75,10 @@ func (p *Planner) trips(ctx context.Context) (tripped []*cleanup.LimitError, err
 			if l.force && c.Percent != 0 {
 				e.Limit = report.RulesPercent
 			}
-			said := func(t *cleanup.LimitError) bool { return t.Limit == report.EmptyCollection && alike(*t, *e) }
-			if i := slices.IndexFunc(tripped, said); i >= 0 {
+			said := func(t *cleanup.LimitError) bool {
+				return t.Limit == e.Limit && t.Field == e.Field && shape(t.Collection) == shape(e.Collection)
+			}
+			if i := slices.IndexFunc(tripped, said); l.name == report.EmptyCollection && i >= 0 {
 				tripped[i].Others, tripped[i].Collection = tripped[i].Others+1, min(tripped[i].Collection, e.Collection)
 				continue
 			}
@@ -86,15 +88,13 @@ func (p *Planner) trips(ctx context.Context) (tripped []*cleanup.LimitError, err
 	return tripped, nil
 }
 
-// alike reports whether two limits are about collections that differ in nothing but the documents above them.
-func alike(a, b cleanup.LimitError) bool {
-	inA, inB := strings.Split(a.Collection, "/"), strings.Split(b.Collection, "/")
-	for i := range inA {
-		if len(inA) != len(inB) || i%2 == 0 && inA[i] != inB[i] {
-			return false
-		}
+// shape returns a collection without the documents above it.
+func shape(collection string) string {
+	parts := strings.Split(collection, "/")
+	for i := 1; i < len(parts); i += 2 {
+		parts[i] = ""
 	}
-	return a.Limit == b.Limit && a.Field == b.Field
+	return strings.Join(parts, "/")
 }
 
 // tooMany reports whether the section that is being planned has more actions than it may have.

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,9 +40,13 @@ func (p *Planner) planTodos(ctx context.Context) error {
 // rest, for nobody could make it less.
 func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	then, next, err := p.decider.ReadTodo(d)
+	var led []string // the items that led there, of which a plan names some
+	for _, left := range slices.Concat(then, next) {
+		led = append(led, left.Record().Item)
+	}
 	i := &decide.Item{Ref: d.Ref(), Planned: report.Planned{
 		Target: d.Path, Action: decide.FinishKind, Version: decide.VersionAt(d.UpdateTime),
-		Reason: "an earlier run was interrupted before it was done with " + cmp.Or(itemsOf(then, next), "what this says"),
+		Reason: "an earlier run was interrupted before it was done with: " + report.Clip(strings.Join(slices.Compact(led), ", "), 200),
 	}}
 	if err == nil {
 		for _, item := range next {
@@ -71,20 +74,6 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 		return err
 	}
 	return p.leaveTodos(ctx)
-}
-
-// itemsOf names the items that led to what is left to do: the first, and how many more.
-func itemsOf(left ...[]*decide.Item) string {
-	var names []string
-	for _, i := range slices.Concat(left...) {
-		if name := i.Record().Item; !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	if more := len(names) - 1; more > 0 {
-		names = []string{names[0], fmt.Sprintf("%d more", more)}
-	}
-	return strings.Join(names, " and ")
 }
 
 // leaveTodos ends a plan that holds as much of what interrupted runs left to do as a run may.

@@ -12,9 +12,6 @@ import (
 // it.
 type Where struct{ Field, Value string }
 
-// String is a where as it is given.
-func (w Where) String() string { return w.Field + "=" + w.Value }
-
 // match notes what [Where] means in the records of an entry, and names the items with which documents were deleted that are named.
 func (u *undoing) match(records []undo.Record) {
 	for i, r := range records {
@@ -58,11 +55,8 @@ func (u *undoing) isChosen(target, item string) bool {
 			chosen, u.named[only] = true, true
 		}
 	}
-	if !chosen || u.Where == nil {
-		return chosen
-	}
-	chosen = u.isMatched(target) || u.isMatched(item) || slices.Contains(parts(target), u.Where.Value)
-	u.named[u.Where.String()] = u.named[u.Where.String()] || chosen
+	chosen = chosen && (u.Where == nil || u.isMatched(target) || u.isMatched(item) || slices.Contains(parts(target), u.Where.Value))
+	u.named[""] = u.named[""] || chosen
 	return chosen
 }
 

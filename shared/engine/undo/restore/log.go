@@ -64,11 +64,10 @@ func (u *undoing) survey(ctx context.Context) (err error) {
 	if err == nil && len(u.with) > jobstate.MaxKept {
 		err = ErrMany
 	}
-	meant := u.Only
-	if u.Where != nil {
-		meant = append(meant, u.Where.String())
+	if err == nil && u.Where != nil && !u.named[""] {
+		err = fmt.Errorf("%s=%s: %w", u.Where.Field, u.Where.Value, ErrNotInLog)
 	}
-	for _, target := range meant {
+	for _, target := range u.Only {
 		if err == nil && !u.named[target] {
 			err = fmt.Errorf("%s: %w", target, ErrNotInLog)
 		}
