@@ -99,9 +99,7 @@ func TestDemoEndsAsTheSampleMust(t *testing.T) {
 	for _, want := range []string{"Everything is as it should be", "two days ahead", "with an empty database",
 		"And the run of checkGhostCircles taken back", "that it had deleted or changed are as they were before the run",
 		"the undo holds the job until firesweep resume"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("the demo does not say %q; it printed:\n%s", want, out.String())
-		}
+		check.Holds(t, out.String(), want)
 	}
 	for line := range strings.Lines(out.String()) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > columns {
@@ -128,9 +126,7 @@ func TestEmulatorsOfTheEnvironmentThatAreGone(t *testing.T) {
 	err := run(t.Context(), append([]string{"--sample", "--ahead", "1h"}, freePorts...), &output{})
 	for _, want := range []string{backends.FirestoreHost + " is 127.0.0.1:1", backends.StorageHost + " is http://127.0.0.1:1/",
 		"unset it"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
+		check.Fails(t, err, want)
 	}
 }
 
@@ -165,9 +161,7 @@ func TestTakenPortsAreAllReportedWithTheirFlags(t *testing.T) {
 			" for the functions is in use",
 		"choose another port with --firestore-port, --auth-port, --functions-port",
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
+		check.Fails(t, err, want)
 	}
 }
 
@@ -218,9 +212,7 @@ func TestServesUntilStopped(t *testing.T) {
 		t.Errorf("where one is to look: %d %s", status, body)
 	}
 	status, body := call(t, http.MethodPost, strings.TrimSuffix(urls[0], path.Base(urls[0]))+"cleanupreports", "")
-	if status != http.StatusNotFound {
-		t.Errorf("an unknown function: %d, want 404", status)
-	}
+	check.Same(t, "an unknown function", http.StatusNotFound, status)
 	if !regexp.MustCompile(`the functions are .*cleanupReports`).MatchString(body) {
 		t.Errorf("an unknown function: %s, want the names of those that there are", body)
 	}
@@ -255,9 +247,8 @@ func TestRules(t *testing.T) {
 		`{"rules":[]}`: "has no rule and enables no job", `{"rules": [`: "line 1, column 12",
 		`{"rules":[` + strings.Replace(rule, "field", "fild", 1) + `]}`: `is it "field"`,
 	} {
-		if _, err := names(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want that it says %s", text, err, want)
-		}
+		_, err := names(text)
+		check.Fails(t, err, want)
 	}
 	var out output
 	if err := run(t.Context(), []string{"--rules=none.json"}, &out); !errors.Is(err, fs.ErrNotExist) || out.String() != "" {
@@ -274,9 +265,7 @@ func TestShortLog(t *testing.T) {
 	log.Error("a\x1b[2Jb\u202ec")
 	got := regexp.MustCompile(`\d\d:\d\d:\d\d`).ReplaceAllString(out.String(), "TIME")
 	want := "TIME testJob started\nTIME WARNING reports: kept 2, createdAt is missing or not a timestamp\nTIME ERROR a\\x1b[2Jb\\u202ec\n"
-	if got != want {
-		t.Errorf("got\n%q, want\n%q", got, want)
-	}
+	check.Same(t, "short log", want, got)
 	out.Reset()
 	if _, err := (shortLog{&out}).Write([]byte("no JSON\n")); err != nil || out.String() != "no JSON\n" {
 		t.Errorf("another's line: %q, %v", out.String(), err)
@@ -286,9 +275,7 @@ func TestShortLog(t *testing.T) {
 func TestWrongArguments(t *testing.T) {
 	for _, args := range [][]string{{"--bogus"}, {"extra"}, {"--auth-port=x"}, {"--demo", "--sample"}, {"--demo", "--auth-port=9"}} {
 		err := run(t.Context(), args, &output{})
-		if err == nil || !strings.Contains(err.Error(), "--help") {
-			t.Errorf("%v: %v, want an error that leads to --help", args, err)
-		}
+		check.Fails(t, err, "--help")
 	}
 	var out output
 	if err := run(t.Context(), []string{"--help"}, &out); err != nil || !strings.Contains(out.String(), "-demo") {

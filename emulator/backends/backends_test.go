@@ -188,17 +188,10 @@ func call(t *testing.T, method, url, body string, change ...func(*http.Request))
 }
 
 var (
-	ok   = check.OK
-	same = check.Same
+	ok        = check.OK
+	same      = check.Same
+	wantError = check.Fails
 )
-
-// wantError wants an error that has a text.
-func wantError(t *testing.T, err error, text string) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), text) {
-		t.Errorf("error %v, want one with %q", err, text)
-	}
-}
 
 // TestOtherOriginsAreRefused: all that is served here over HTTP is behind [Guard], of which the page's tests tell more. SDKs name
 // no origin.
@@ -358,9 +351,7 @@ func TestDeadlineOfADelivery(t *testing.T) {
 	ok(t, err)
 	p.DispatchDeadline = durationpb.New(time.Millisecond)
 	server, _ := startTasks(t, true)
-	if err := server.send(t.Context(), p); !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
-	}
+	check.Is(t, "sent", server.send(t.Context(), p), context.DeadlineExceeded)
 	same(t, "the longest wait for another attempt", 10*time.Second, backoff(1000))
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -19,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/emulator/process"
 )
 
@@ -146,9 +146,7 @@ func TestWhoeverElseAnswersIsNotTaken(t *testing.T) {
 		p.Stop()
 		close(ended)
 	}()
-	if err := awaitFirestore(t.Context(), p, strings.TrimPrefix(other.URL, "http://")); !errors.Is(err, errEnded) {
-		t.Errorf("error %v, want %v", err, errEnded)
-	}
+	check.Is(t, "waited for", awaitFirestore(t.Context(), p, strings.TrimPrefix(other.URL, "http://")), errEnded)
 }
 
 func TestFirestoreStartIsCancelled(t *testing.T) {
@@ -156,9 +154,7 @@ func TestFirestoreStartIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := startOn(ctx, t, 0)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
+	check.Is(t, "started", err, context.Canceled)
 }
 
 func TestNoJava(t *testing.T) {
@@ -309,9 +305,7 @@ func TestDownload(t *testing.T) {
 			}
 			var told bytes.Buffer
 			path, err := d.fetch(context.Background(), folder, &told)
-			if !strings.Contains(told.String(), "downloading the Firestore emulator, once: "+server.URL) {
-				t.Errorf("nobody is told of the download: %q", told.String())
-			}
+			check.Holds(t, told.String(), "downloading the Firestore emulator, once: "+server.URL)
 			switch test.want {
 			case "":
 				ok(t, err)

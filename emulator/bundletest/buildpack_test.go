@@ -2,8 +2,9 @@ package bundletest
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 // TestWhatTheBuildpackRefuses has the import that it looks for in several places but the right one, and lacks modules in go.mod.
@@ -32,9 +33,7 @@ func TestWhatTheBuildpackRefuses(t *testing.T) {
 				}
 			}
 			err := buildFunctions(source, filepath.Join(t.TempDir(), "main"))
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error %v, want one with %q", err, tt.want)
-			}
+			check.Fails(t, err, tt.want)
 		})
 	}
 }

@@ -2,7 +2,9 @@
 package check
 
 import (
+	"errors"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,4 +32,32 @@ func File(t testing.TB, name string) string {
 	text, err := os.ReadFile(name)
 	OK(t, err)
 	return string(text)
+}
+
+// Holds fails a test unless a text holds all of some parts.
+func Holds(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
+}
+
+// Fails fails a test unless there is an error that says all of some parts.
+func Fails(t testing.TB, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error, want one that says %q", parts)
+		return
+	}
+	Holds(t, err.Error(), parts...)
+}
+
+// Is fails a test unless an error is the wanted one.
+func Is(t testing.TB, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", what, err, want)
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os/exec"
 	"testing"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 func TestProcessOutputAndEnd(t *testing.T) {
@@ -13,12 +15,8 @@ func TestProcessOutputAndEnd(t *testing.T) {
 	}
 	defer p.Stop()
 	<-p.Done
-	if got := p.Output.LastLines(2); got != "out\nerr" {
-		t.Errorf("output %q", got)
-	}
-	if got := len(p.Output.String()); got != tailBytes {
-		t.Errorf("%d bytes of more are shown", got)
-	}
+	check.Same(t, "last lines", "out\nerr", p.Output.LastLines(2))
+	check.Same(t, "bytes of more that are shown", tailBytes, len(p.Output.String()))
 	var exit *exec.ExitError
 	if !errors.As(p.Err, &exit) || exit.ExitCode() != 7 {
 		t.Errorf("ended with %v", p.Err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -63,9 +62,7 @@ func (f function) wantWarnings(t *testing.T, uid string, n, alerts int, text str
 	if len(lines) != n || alerts != 0 {
 		t.Errorf("%s: warnings %v; want %d; alerts missing: %d", uid, lines, n, alerts)
 	}
-	if !strings.Contains(last, text) {
-		t.Errorf("%s: the last warning is %q, want one with %q", uid, last, text)
-	}
+	check.Holds(t, last, text)
 }
 
 func ago(d time.Duration) time.Time { return now.Add(-d) }

@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -22,9 +23,7 @@ func TestAClaimedCircleOfNobody(t *testing.T) {
 	claimed := with(with(owned(circle(daysAgo(380), nil, nil), "gone", "主なし"), "isDeleted", true), "deletedBy", jobName)
 	f.Set(t, "circles/lost", claimed)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toFinish, 1))
-	if lines := fmt.Sprint(f.Warnings(t)["circles/lost"]); !strings.Contains(lines, "deleted without telling anybody: its owner has no document") {
-		t.Errorf("the log says %s", lines)
-	}
+	check.Holds(t, fmt.Sprint(f.Warnings(t)["circles/lost"]), "deleted without telling anybody: its owner has no document")
 }
 
 // TestOldScheduleTimeShortensNoGrace has runs whose schedule time lies days back warn and delete: the owner has a week from

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 )
@@ -13,9 +14,7 @@ func TestIDIsDerivedFromWhatIsAnnounced(t *testing.T) {
 	of := func(kind string, announces ...string) string {
 		return Notification{UserID: "u", Type: kind, Announces: announces}.Ref().Path()
 	}
-	if first, again := of("a", "x", "y"), of("a", "x", "y"); first != again {
-		t.Error("the same announcement has two ids")
-	}
+	check.Same(t, "the same announcement", of("a", "x", "y"), of("a", "x", "y"))
 	seen := map[string]bool{}
 	for _, path := range []string{of("a", "x", "y"), of("b", "x", "y"), of("a", "y", "x"), of("a", "xy"), of("a", "x", "y", ""), of("a"), of("a", "x/y")} {
 		if seen[path] {
@@ -42,9 +41,7 @@ func TestEveryTextInBothLanguages(t *testing.T) {
 			t.Errorf("%s: Japanese %q, English %q, default %q", name, ja, en, text("", "50 %s off"))
 		}
 		for _, tt := range []Text{text(Japanese, evil), text(English, evil)} {
-			if !strings.Contains(tt.Body, "keep it : https: //evil. example/keep") {
-				t.Errorf("%s: the text is %q", name, tt.Body)
-			}
+			check.Holds(t, tt.Body, "keep it : https: //evil. example/keep")
 			if strings.Contains(tt.Title, "evil.e") || strings.ContainsAny(tt.Title, "\n\u202e\u200b") {
 				t.Errorf("%s: the title is %q", name, tt.Title)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -163,9 +164,7 @@ func TestWrongOrphans(t *testing.T) {
 		got := f.Post(t, "")
 		enginetest.Want(t, "code", http.StatusInternalServerError, got.Code)
 		for _, part := range []string{"ORPHANS is", "posts, circles, tasks, postsOfCircles"} {
-			if !strings.Contains(got.Body.String(), part) {
-				t.Errorf("%q: %s does not say %s", wrong, got.Body, part)
-			}
+			check.Holds(t, got.Body.String(), part)
 		}
 	}
 }

@@ -228,9 +228,7 @@ func TestReferencesThatAreNone(t *testing.T) {
 	_, err := config.Load(func(name string) string {
 		return map[string]string{"GOOGLE_CLOUD_PROJECT": "p", "PLACEHOLDER_REFERENCES": "posts"}[name]
 	}, Worker.Settings, config.Firestore)
-	if err == nil || !strings.Contains(err.Error(), `PLACEHOLDER_REFERENCES is "posts": it must be places such as posts.userId, projects.owner.id (id in the map owner) or group:notes.author_id`) {
-		t.Errorf("Load: %v", err)
-	}
+	check.Fails(t, err, `PLACEHOLDER_REFERENCES is "posts": it must be places such as posts.userId, projects.owner.id (id in the map owner) or group:notes.author_id`)
 }
 
 // TestDetailThatIsTakenUpWhileTheAccountGoes stays, though the user is gone.

@@ -131,9 +131,7 @@ func TestUserWithoutDocument(t *testing.T) {
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
 	enginetest.Want(t, "users/u1/notifications", 0, len(f.IDs(t, "users/u1/notifications")))
 	enginetest.Want(t, "mark", any(now), f.Documents(t, "inquiries")["i1"][notifiedAt])
-	if !strings.Contains(fmt.Sprint(f.Warnings(t)["inquiries/i1"]), "inquiries/i1: nobody was notified") {
-		t.Error("the log says nothing")
-	}
+	check.Holds(t, fmt.Sprint(f.Warnings(t)["inquiries/i1"]), "inquiries/i1: nobody was notified")
 }
 
 // TestOldScheduleTimeShortensNoGrace: a run with a schedule time of a day ago tells the user by today's clock, so "tomorrow"
@@ -145,9 +143,8 @@ func TestOldScheduleTimeShortensNoGrace(t *testing.T) {
 	wall := now.Add(30 * time.Hour)
 	f.Clock = func() time.Time { return wall }
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
-	if _, got := notification(t, f); got["createdAt"] != wall {
-		t.Errorf("told at %v, want %v", got["createdAt"], wall)
-	}
+	_, got := notification(t, f)
+	enginetest.Want(t, "told at", any(wall), got["createdAt"])
 	f.Now, wall = wall.Add(time.Hour), wall.Add(time.Hour)
 	if got := f.Run(t, ""); got.Kept[keptPromised] != 1 || len(got.Actions) != 0 {
 		t.Errorf("an hour later: %v, kept %v", got.Actions, got.Kept)
@@ -260,9 +257,7 @@ func TestImagesInOtherFolders(t *testing.T) {
 	enginetest.Want(t, "kept", map[string]int{keptElsewhere: 2}, f.Run(t, "").Kept)
 	enginetest.Want(t, "objects", []string{"inquiries/c.png", "support/d.png"}, f.Objects(t))
 	f.Env["INQUIRY_FOLDERS"] = "support"
-	if answer := f.Post(t, "{}").Body.String(); !strings.Contains(answer, "must be folders of the bucket") {
-		t.Errorf("a setting that is wrong: %s", answer)
-	}
+	check.Holds(t, f.Post(t, "{}").Body.String(), "must be folders of the bucket")
 }
 
 // large is a message so large that two do not fit in one document.

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/api/iterator"
 
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/declared/doubts"
+	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/objects"
 )
@@ -68,7 +68,7 @@ func (a *app) openBucket(ctx context.Context, job manifest.Entry) (*objects.Clie
 }
 
 // listing returns what lists the bucket for the doubts about a rule, and what closes that; nil if there is no bucket to look at.
-func (a *app) listing(ctx context.Context, job manifest.Entry) (list doubts.Listing, closes func()) {
+func (a *app) listing(ctx context.Context, job manifest.Entry) (list declared.Listing, closes func()) {
 	bucket, err := a.openBucket(ctx, job)
 	if err != nil {
 		return nil, func() {}

@@ -105,7 +105,8 @@ func (p *patient) examine(ctx context.Context) {
 	}
 	left, err := p.halfDone(ctx)
 	for _, f := range left {
-		p.add(f.Job, levelWarning, "Finish them with the file of then: "+p.cmd("run", f.Job, ofThen), "It left items half done, and "+noRule)
+		finish := "Finish them with the file of then: " + p.cmd("run", f.Job, ofThen)
+		p.add(f.Job, levelWarning, finish, "It left items half done, and "+noRule)
 	}
 	if err != nil {
 		p.add(p.project, levelProblem, p.remedy(ctx, err), "The records of its jobs cannot be read: %s", err)

@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
+
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -84,18 +87,13 @@ func concerns(r undo.Record, what string) bool {
 		_, name, _ = strings.Cut(name, "/")
 		return r.Object != nil && under(r.Object.Name, name)
 	}
+	is := func(name string) bool { return under(name, what) || slices.Contains(strings.Split(name, "/"), what) }
 	switch {
 	case r.Write != nil:
-		if under(r.Write.Path, what) || slices.Contains(strings.Split(r.Write.Path, "/"), what) {
-			return true
-		}
-		for _, v := range r.Write.Before {
-			if undo.Is(v, what) {
-				return true
-			}
-		}
+		has := func(v *firestorepb.Value) bool { return undo.Is(v, what) }
+		return is(r.Write.Path) || slices.ContainsFunc(slices.Collect(maps.Values(r.Write.Before)), has)
 	case r.Object != nil:
-		return under(r.Object.Name, what) || slices.Contains(strings.Split(r.Object.Name, "/"), what)
+		return is(r.Object.Name)
 	case r.Account != nil:
 		known, err := accounts.Parse(r.Account.Data)
 		return r.Account.UID == strings.TrimPrefix(what, "account ") || err == nil && (known.Email == what || known.PhoneNumber == what)

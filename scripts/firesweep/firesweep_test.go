@@ -222,15 +222,6 @@ func write(t testing.TB, file, text string) string {
 // oneLine is a text that was wrapped.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-func wantParts(t *testing.T, text string, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			t.Errorf("no %q in\n%s", part, text)
-		}
-	}
-}
-
 func wantNone(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
@@ -241,9 +232,10 @@ func wantNone(t *testing.T, text string, parts ...string) {
 }
 
 var (
-	ok   = check.OK
-	want = check.Same
-	read = check.File
+	ok        = check.OK
+	want      = check.Same
+	read      = check.File
+	wantParts = check.Holds
 )
 
 // wantNarrow looks for lines that a screen would break.

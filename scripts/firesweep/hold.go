@@ -38,7 +38,9 @@ type heldJob struct {
 	Stops         string `json:"stops,omitempty"` // the run that --stop has told to stop
 	Error         string `json:"error,omitempty"` // why nothing was changed, or why the job's record cannot be read
 
-	until time.Time // when the lease of what stops ends
+	until  time.Time // when the lease of what stops ends
+	record restore.Record
+	in     restore.Project
 }
 
 type keptItem struct {
@@ -325,7 +327,7 @@ func (a *app) holding(ctx context.Context, all bool, names []string) (h holding,
 		}
 		for _, job := range slices.Sorted(maps.Keys(there)) {
 			r := there[job]
-			j := heldJob{Job: job, Database: p.Config.Database}
+			j := heldJob{Job: job, Database: p.Config.Database, record: r, in: p}
 			if job != jobstate.AllJobs {
 				r.State = r.State.Heed(job, jobstate.State{Keep: r.State.Keep}, there[jobstate.NewJobs].State)
 			}

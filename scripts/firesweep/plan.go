@@ -204,7 +204,7 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.Options
 	return p
 }
 
-// fewWarnings is how many warnings of a plan are shown without --all.
+// fewWarnings is how many warnings of a plan or a run are shown without --all.
 const fewWarnings = 3
 
 // planned prints a plan for people, and what to do about an error.
@@ -238,14 +238,19 @@ func (p *printer) planned(planned planned, all bool, remedy string) {
 	if !stopped {
 		p.failures(r)
 	}
-	said := planned.Warnings
-	if !all {
-		said = said[:min(len(said), fewWarnings)]
+	p.warnings(planned.Warnings, all)
+}
+
+// warnings prints the first warnings of a plan or a run, or all.
+func (p *printer) warnings(all []string, whole bool) {
+	said := all
+	if !whole {
+		said = all[:min(len(all), fewWarnings)]
 	}
 	for _, warning := range said {
 		p.Say(yellow, 2, 2, "%s", warning)
 	}
-	p.more(len(planned.Warnings)-len(said), "warning")
+	p.more(len(all)-len(said), "warning")
 }
 
 // warnings is the log of a plan or a run, of which it keeps what warns of a single thing, or only of what stayed though the

@@ -122,9 +122,9 @@ func with(item report.Planned) string {
 		of[verb] = append(of[verb], says)
 	}
 	var words []string
-	for _, verb := range []struct{ is, says string }{{"delete", "with "}, {"write", "writes "}, {"queue", "queues "}, {"keep", "keeps "}} {
-		if of[verb.is] != nil {
-			words = append(words, verb.says+strings.Join(of[verb.is], ", "))
+	for _, verb := range [][2]string{{"delete", "with "}, {"write", "writes "}, {"queue", "queues "}, {"keep", "keeps "}} {
+		if all := of[verb[0]]; all != nil {
+			words = append(words, verb[1]+strings.Join(all, ", "))
 		}
 	}
 	switch {

@@ -180,7 +180,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 		at := a.progress(ctx, "running "+job.Name)
 		err := a.runOne(ctx, f, job, at.watch(), func(r ran) {
 			if runs = append(runs, r); !a.json {
-				a.printer().ran(p, r)
+				a.printer().ran(p, r, f.all)
 			}
 		})
 		at.stop()
@@ -227,7 +227,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch 
 const byHand = "firesweep run by "
 
 // ran prints the result of a run for people, without what its plan has said.
-func (p *printer) ran(plan planned, r ran) {
+func (p *printer) ran(plan planned, r ran, all bool) {
 	defer p.Line("")
 	rep := r.Report
 	if rep == nil {
@@ -244,13 +244,7 @@ func (p *printer) ran(plan planned, r ran) {
 		known := func(warning string) bool { return slices.Contains(planned.Warnings, warning) }
 		more.Warnings = slices.DeleteFunc(slices.Clone(rep.Warnings), known)
 		p.kept(&more)
-		said := r.log.said[:min(len(r.log.said), fewWarnings)]
-		for _, warning := range said {
-			p.Say(yellow, 2, 2, "%s", warning)
-		}
-		if more := len(r.log.said) - len(said); more > 0 {
-			p.Say("", 2, 2, "and %s more", plural(more, "warning"))
-		}
+		p.warnings(r.log.said, all)
 		p.failures(rep, planned.Failures...)
 	}
 	t := rep.Totals()

@@ -226,6 +226,7 @@ func TestRunKeepsLimits(t *testing.T) {
 	want(t, "what tripped is said", 1, strings.Count(oneLine(out), "(MAX_ACTIONS)"))
 	wantParts(t, out, "run it once without the limit:\n    firesweep run cleanupReports --force\n") // as TestForcedRun does
 	wantNone(t, out, "Terraform", `{"`)
+	o.refuses(t, exitFailed, "changed nothing, so there is nothing to bring back", "undo", "cleanupReports")
 	want(t, "reports", 3, len(o.Documents(t, "reports")))
 	o.running.Dial = queried(func(string) error { return status.Error(codes.InvalidArgument, "broken") })
 	out, _ = o.ends(t, exitFailed, args...)

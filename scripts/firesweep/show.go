@@ -156,7 +156,7 @@ func (a *app) sought(ctx context.Context, name string) (seen, error) {
 	jobs, err := a.jobsNamed([]string{name})
 	if err != nil {
 		former, _ := a.former(ctx) // of what cannot be read, nobody knows any
-		if !slices.ContainsFunc(former, func(f formerJob) bool { return f.Job == name }) {
+		if !slices.ContainsFunc(former, func(f heldJob) bool { return f.Job == name }) {
 			return seen{}, wrongUse("%q is no run: name one by its id or the last part of that, as %s lists them, or a job for its "+
 				"last run", name, a.cmd("runs"))
 		}

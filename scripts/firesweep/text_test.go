@@ -61,7 +61,7 @@ func TestActions(t *testing.T) {
 	first.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Why: "raws holds no file"}})
 	p.actions(first)
 	wantParts(t, out.String(), "3 were not done this time. The next run does them: correct the rule before, or firesweep hold cleanupDrafts")
-	p.ran(planned{}, ran{Report: &report.Report{Status: report.Partial}, more: true})
+	p.ran(planned{}, ran{Report: &report.Report{Status: report.Partial}, more: true}, false)
 	wantParts(t, out.String(), "It ran out of time. The next run begins now,")
 }
 

@@ -105,7 +105,7 @@ func (t taken) back() int { return t.steps(undo.Recreate, undo.Revert, undo.Repl
 
 func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 	job := a.entryOfRun(runID)
-	if _, known := a.Jobs[job.Name]; !known {
+	if !a.knows(job.Name) {
 		return wrongUse("%s ran it, and %s: give the file of then: %s", job.Name, noRule, a.cmd("undo", runID, ofThen))
 	}
 	p := a.aside(f.yes)
@@ -160,7 +160,7 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	if h, unread := a.holding(ctx, true, nil); unread != nil {
 		err = cmp.Or(err, unread)
 	} else {
-		t.heldNow(h, a.All)
+		t.heldNow(h, a.knows)
 	}
 	switch rep, unread := a.reportOf(ctx, job, runID); {
 	case errors.Is(err, restore.ErrNotInLog):
@@ -168,7 +168,7 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	case errors.Is(err, restore.ErrNoLog) && unread == nil && rep.report == nil:
 		err = fmt.Errorf("no run with the id %s is known: %s lists those of 90 days", runID, a.cmd("runs"))
 	case errors.Is(err, restore.ErrNoLog) && unread == nil && rep.report.Status != report.Killed && !changed(rep.report):
-		err = fmt.Errorf("%s deleted and changed nothing", runID)
+		err = fmt.Errorf("%s changed nothing, so there is nothing to bring back", runID)
 		runs, unread := a.newest(ctx, job, 24*time.Hour, 100, nil) // of not too many
 		if i := slices.IndexFunc(runs, changed); unread == nil && i >= 0 {
 			err = fmt.Errorf("%w; the last run that did: %s", err, a.cmd("undo", shortID(runs[i].RunID)))
@@ -219,14 +219,13 @@ func (p *printer) taken(t taken, all bool) {
 }
 
 // heldNow notes what of what is held and kept is by the undo of this run.
-func (t *taken) heldNow(h holding, known []manifest.Entry) {
+func (t *taken) heldNow(h holding, known func(job string) bool) {
 	for _, j := range h.Jobs {
 		if j.RunID != t.Run || j.Record != j.Job || slices.Contains(t.Held, j.Job) {
 			continue
 		}
 		t.Held = append(t.Held, j.Job)
-		isIt := func(e manifest.Entry) bool { return e.Name == j.Job }
-		if !jobstate.ForAll(j.Job) && !slices.ContainsFunc(known, isIt) {
+		if !jobstate.ForAll(j.Job) && !known(j.Job) {
 			t.unknown = append(t.unknown, j.Job)
 		}
 	}

@@ -110,7 +110,7 @@ func TestUndoOfAPart(t *testing.T) {
 	o.now = o.now.Add(time.Hour)
 	empty := o.called(t, "cleanupReports", "").RunID
 	for _, last := range []string{"cleanupReports", empty} {
-		o.refuses(t, exitFailed, empty+" deleted and changed nothing; the last run that did: firesweep undo "+shortID(run), "undo", "--yes", last)
+		o.refuses(t, exitFailed, empty+" changed nothing, so there is nothing to bring back; the last run that did: firesweep undo "+shortID(run), "undo", "--yes", last)
 	}
 	o.now = o.now.Add(-time.Hour)
 	want(t, "reports that are back", 0, len(o.Documents(t, "reports")))

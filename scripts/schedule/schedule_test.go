@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -33,9 +34,7 @@ func TestLongest(t *testing.T) {
 		"0 3 * * * Europe/Berlin": 25 * time.Hour, "30 2 * * 1-5 UTC": 72 * time.Hour, "0 3 1 * * UTC": 31 * 24 * time.Hour,
 		"0 3 * * 0 UTC": 168 * time.Hour, "0 3 * * 4-6/2 UTC": 120 * time.Hour, "0 3 * * 5~6 UTC": 168 * time.Hour,
 	} {
-		if got := Longest(of(text), begin, 400); got != want {
-			t.Errorf("%s: every %s, want %s", text, got, want)
-		}
+		check.Same(t, text, want, Longest(of(text), begin, 400))
 	}
 }
 

@@ -121,9 +121,8 @@ func TestDelete(t *testing.T) {
 	p.FailDelete(t, "u2", "INTERNAL_ERROR")
 	c, err := Open(t.Context(), p.ID, false, nil)
 	ok(t, err)
-	if c.batches.Limit() != 1 || c.batches.Burst() != 1 {
-		t.Errorf("%v calls a second, %d at once: the API allows one", c.batches.Limit(), c.batches.Burst())
-	}
+	same(t, "calls a second", rate.Limit(1), c.batches.Limit())
+	same(t, "calls at once", 1, c.batches.Burst())
 	var meter usage.Meter
 	bytesOver, most := strings.Repeat("花", 43), strings.Repeat("花", 128)
 	got := c.Writer().Delete(usage.NewContext(t.Context(), &meter),
@@ -183,9 +182,8 @@ func TestAsleepBetweenCalls(t *testing.T) {
 				return nil
 			}
 			got := w.Delete(t.Context(), []string{"u1"})[0]
-			if calls.Load() != 1 || pauses != 1 {
-				t.Errorf("%d calls and %d pauses, want one of each", calls.Load(), pauses)
-			}
+			same(t, "calls", int64(1), calls.Load())
+			same(t, "pauses", 1, pauses)
 			if !passing(got) || Refused(got) && name != "too many" || errors.Is(got, late) {
 				t.Errorf("%v, want that the call that was made was not answered", got)
 			}
@@ -314,10 +312,8 @@ func TestRefusalOfNobody(t *testing.T) {
 				t.Errorf("index %d: account %d counts as deleted", index, i+1)
 			}
 		}
-		refused, err := c.Importer().Import(t.Context(), []Account{{UID: "u1"}, {UID: "u2"}})
-		if err == nil || !strings.Contains(err.Error(), "whose?") {
-			t.Errorf("index %d: %v, %v", index, refused, err)
-		}
+		_, err := c.Importer().Import(t.Context(), []Account{{UID: "u1"}, {UID: "u2"}})
+		check.Fails(t, err, "whose?")
 	}
 }
 

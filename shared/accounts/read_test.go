@@ -19,6 +19,7 @@ import (
 	"google.golang.org/api/identitytoolkit/v1"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -203,9 +204,8 @@ func TestPages(t *testing.T) {
 		seen += len(page.Accounts)
 		tokens = append(tokens, page.Next)
 	}
-	if seen != 2500 || meter.Usage().AuthCalls != 3 {
-		t.Errorf("%d accounts in %d calls", seen, meter.Usage().AuthCalls)
-	}
+	same(t, "accounts", 2500, seen)
+	same(t, "calls", int64(3), meter.Usage().AuthCalls)
 	same(t, "accounts behind the second page", 500, len(listed(t, r.Reader, tokens[1])))
 	for _, err := range r.Pages(t.Context(), "") {
 		if err != nil {
@@ -217,9 +217,7 @@ func TestPages(t *testing.T) {
 		t.Skip("the Firebase Emulator Suite takes any text for a token")
 	}
 	for _, err := range r.Pages(t.Context(), "of another time") {
-		if !errors.Is(err, ErrToken) {
-			t.Errorf("a token that is none: %v", err)
-		}
+		check.Is(t, "a token that is none", err, ErrToken)
 	}
 }
 
@@ -409,9 +407,8 @@ func TestImportOfTwins(t *testing.T) {
 			}
 			wantImported(t, i, append(all, twins[1]), "b")
 			there := listed(t, i.Reader, "")
-			if len(there) != 10 || there[twins[0].UID].Created != 1000 {
-				t.Errorf("%+v", there)
-			}
+			same(t, "accounts", 10, len(there))
+			same(t, "the first was created at", int64(1000), there[twins[0].UID].Created)
 		})
 	}
 }
@@ -462,9 +459,7 @@ func TestLostAnswerOfAnImport(t *testing.T) {
 				return err
 			})
 			refused, err := i.Import(t.Context(), back)
-			if got := strings.TrimSuffix(fmt.Sprint(err), "<nil>"); got != tt.want {
-				t.Errorf("%v, want %q", err, tt.want)
-			}
+			same(t, "error", tt.want, strings.TrimSuffix(fmt.Sprint(err), "<nil>"))
 			if err == nil && len(refused) != 2 {
 				t.Errorf("refused %v: those that are there must be told", refused)
 			}

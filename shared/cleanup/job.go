@@ -22,7 +22,7 @@ type Job struct {
 	Plan func(ctx context.Context, p *Planner) error
 	// Rules are those of its items, by which it also does what earlier runs left to do.
 	Rules []AnyRule
-	// Reach says which objects and accounts Plan itself may propose to delete.
+	// Reach says which objects Plan itself may propose to delete.
 	Reach Reach
 	// Accounts says that Plan reads accounts, so planning needs the right to. AccountRule judges those that it goes through.
 	Accounts    bool

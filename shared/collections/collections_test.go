@@ -3,6 +3,7 @@ package collections_test
 import (
 	"testing"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/collections"
 )
 
@@ -11,8 +12,6 @@ func TestIsOwn(t *testing.T) {
 		"cleanupJobs": true, "cleanupJobs/j": true, "cleanupJobs/j/cleanupTodo/e": true, "cleanupRuns/r/cleanupUndo/e": true,
 		"authDeletionRetries/u": false, "cleanupJobsx/j": false, "x/cleanupJobs/j/y": false, "": false,
 	} {
-		if collections.IsOwn(path) != want {
-			t.Errorf("%q: %t", path, !want)
-		}
+		check.Same(t, path, want, collections.IsOwn(path))
 	}
 }

@@ -28,9 +28,7 @@ func TestLoadDefaults(t *testing.T) {
 		MaxActions: 100_000, MaxDuePercent: 50, UndoDays: 7,
 	}
 	check.Same(t, "Load", want, got, cmp.AllowUnexported(Config{}))
-	if got.Emulators.Any() {
-		t.Error("no emulator is set, but Any says so")
-	}
+	check.Same(t, "any emulator is set", false, got.Emulators.Any())
 }
 
 // own is what one function alone is told.
@@ -86,9 +84,7 @@ func TestLoadReportsAllProblemsTogether(t *testing.T) {
 		"MAX_ACTIONS", "MAX_DUE_PERCENT", "OWN_NUMBER", "OWN_TEXT", "TASKS_LOCATION", "TASKS_QUEUE",
 		"TASKS_SERVICE_ACCOUNT", "TASKS_TARGET_URL", "FIRESTORE_EMULATOR_HOST", "STORAGE_EMULATOR_HOST", "CLOUD_TASKS_EMULATOR_HOST",
 	} {
-		if n := strings.Count(err.Error(), name+" is"); n != 1 {
-			t.Errorf("the message names %s %d times, want once: %s", name, n, err)
-		}
+		check.Same(t, "how often the message names "+name, 1, strings.Count(err.Error(), name+" is"))
 	}
 }
 
@@ -141,11 +137,7 @@ func TestLoadRefusesToMixEmulatorsAndGoogle(t *testing.T) {
 func TestForOneFunction(t *testing.T) {
 	getenv := env("FIRESTORE_DATABASE", "gitlab", "FIRESTORE_DATABASE_cleanExpiredComped", "ghost", "FIRESTORE_DATABASE_", "x", "MAX_ACTIONS_cleanExpiredComped", "")
 	for function, want := range map[string]string{"cleanExpiredComped": "ghost", "cleanExpired": "gitlab", "removeUnacceptedMemberInvites": "gitlab"} {
-		if got := For(function, getenv)("FIRESTORE_DATABASE"); got != want {
-			t.Errorf("%s works on %q, want %q", function, got, want)
-		}
+		check.Same(t, function+" works on", want, For(function, getenv)("FIRESTORE_DATABASE"))
 	}
-	if got := For("cleanExpiredComped", getenv)("MAX_USERS"); got != "" {
-		t.Errorf("a variable that is not set is %q", got)
-	}
+	check.Same(t, "a variable that is not set", "", For("cleanExpiredComped", getenv)("MAX_USERS"))
 }

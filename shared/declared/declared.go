@@ -19,7 +19,7 @@ func Job(name string, r rule.Rule) cleanup.Job {
 	}
 	if r.Accounts != "" {
 		return cleanup.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, AccountRule: accountsOf{r}.accountRule(),
-			Reach: cleanup.Reach{Account: true}, Rules: accountsOf{r}.along()}
+			Rules: accountsOf{r}.along()}
 	}
 	c := ofDocuments(r)
 	return cleanup.Job{Name: name, Plan: c.plan, Rules: []cleanup.AnyRule{c.sweepRule()}, Accounts: r.ReadsAccounts()}

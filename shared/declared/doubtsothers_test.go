@@ -178,13 +178,15 @@ func TestDoubtsOfFilesByIDs(t *testing.T) {
 			`with[1]: resized copies, such as covers/B_1x1.jpg, would stay: to delete them, too, write a rule about files, {"objects": "covers/**", "gone": [{"collection": "people", "field": "cover"}]}`}},
 		"documents with covers of which another rule deletes the copies": {with(people, fields{"with": array{fields{"objects": "uploads/{id}/**"}, fields{"objects": "avatars/**", "field": "face"},
 			fields{"objects": "covers/**", "field": "cover"}}}), fields{"objects": "covers/**", "gone": array{fields{"collection": "people", "field": "cover"}}, "age": fields{"days": 1}}, nil},
+		"a folder without files": {with(people, fields{"with": array{fields{"objects": "uploads/{id}/**"}, fields{"objects": "cover/**", "field": "cover"}}}), avatars, []string{
+			"with[1]: no file is below cover/, so nothing is deleted along by it: is that its name?"}},
 		"documents, and rules that say it": {with(people, fields{"with": array{fields{"objects": "uploads/{id}/**"}}}), avatars, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, tt.rule)
 			due := []string{"person00", "person01"}
 			for i, id := range due {
-				if f.Set(t, "people/"+id, fields{}); tt.rule["collection"] != nil {
+				if f.Set(t, "people/"+id, fields{"cover": id}); tt.rule["collection"] != nil {
 					due[i] = "people/" + id
 				}
 			}
@@ -206,7 +208,7 @@ func TestDoubtsOfFilesByIDs(t *testing.T) {
 			}
 			got := doubts.Of(t.Context(), reader(t, f), list, *entry(t, tt.rule).Rule, beside, due)
 			got = slices.DeleteFunc(got, func(said string) bool {
-				return !strings.Contains(said, "files") || strings.HasPrefix(said, "documents")
+				return !strings.Contains(said, "file") || strings.HasPrefix(said, "documents")
 			})
 			enginetest.Want(t, "doubts", tt.want, slices.Sorted(slices.Values(got)))
 		})

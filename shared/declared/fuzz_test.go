@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -91,9 +90,8 @@ func FuzzRule(f *testing.F) {
 		wantFittingJudgement(t, r)
 
 		again, err := entryOf(text)
-		if diff := cmp.Diff(e, again); err != nil || diff != "" {
-			t.Errorf("%s, read once more: %v (-want +got):\n%s", text, err, diff)
-		}
+		ok(t, err)
+		check.Same(t, string(text)+", read once more", e, again)
 	})
 }
 

@@ -3,10 +3,10 @@ package declared_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -308,9 +308,7 @@ func TestStrangers(t *testing.T) {
 			}
 			rep, f := w.run(t, r)
 			said := fmt.Sprint(rep.Kept, rep.Warnings, rep.Failures, f.LogLines(t))
-			if !strings.Contains(said, tt.said) {
-				t.Errorf("the report says %s, want %q", said, tt.said)
-			}
+			check.Holds(t, said, tt.said)
 		})
 	}
 }

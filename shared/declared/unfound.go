@@ -21,11 +21,14 @@ import (
 // finds the names right runs the job again. None does anything where an unless of with looks in vain. Where nothing is due, it
 // only repeats what the last run told.
 func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) error {
-	files := func(ctx context.Context, prefix string) (bool, error) {
+	files := func(ctx context.Context, prefix string) (names []string, err error) {
 		for page, err := range p.Objects.Pages(ctx, prefix, objects.Names{}) {
-			return len(page) > 0, err
+			for _, o := range page {
+				names = append(names, o.Name)
+			}
+			return names, err
 		}
-		return false, nil
+		return nil, nil
 	}
 	all, err := Unfound(ctx, p.Documents, files, r, append(r.Along(), r.Own()...))
 	if err != nil {
@@ -86,13 +89,13 @@ func looksAlong(r rule.Rule) []rule.Along {
 	return all
 }
 
-// Files reports whether a bucket has a file whose name begins so.
-type Files func(ctx context.Context, prefix string) (bool, error)
+// Listing returns the first names of files that begin with a prefix; with "", the folders at the top of the bucket.
+type Listing func(ctx context.Context, prefix string) ([]string, error)
 
 // Unfound names each relation of all that leads to nothing, whatever the item: its collection has no document, its folder no
 // file, or no document has the field by which it leads there; and each condition on a field that no document has. Without files,
 // nobody looks into folders.
-func Unfound(ctx context.Context, r documents.Reader, files Files, of rule.Rule, all []rule.Along) (said []string, err error) {
+func Unfound(ctx context.Context, r documents.Reader, files Listing, of rule.Rule, all []rule.Along) (said []string, err error) {
 	l := lost{Rule: of, Reader: r, files: files}
 	missed := "-"
 	for _, w := range all {
@@ -129,7 +132,7 @@ func isOwn(w rule.Along) bool { return len(w.Condition().Operators()) > 0 }
 type lost struct {
 	rule.Rule
 	documents.Reader
-	files Files
+	files Listing
 }
 
 // lacks says why a relation leads to nothing; "" if it may lead to something. right asks for the right name.
@@ -152,7 +155,7 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 	}
 	if folder, _, _ := strings.Cut(w.Objects, "{"); w.Objects != "" && l.files != nil {
 		folder = strings.TrimSuffix(folder, rule.Everything)
-		if some, err := l.files(ctx, folder); !some || err != nil {
+		if some, err := l.files(ctx, folder); len(some) == 0 || err != nil {
 			return "no file is below " + folder, unlike, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -70,9 +71,7 @@ func TestWithThatLeadsToNothing(t *testing.T) {
 				enginetest.Want(t, "warnings of "+preview, []string{tt.told}, rep.Warnings)
 			}
 			enginetest.Want(t, "drafts", []string{"due", "young"}, f.IDs(t, "drafts"))
-			if !strings.Contains(fmt.Sprint(f.LogLines(t)), tt.told) {
-				t.Error("the log does not say it")
-			}
+			check.Holds(t, fmt.Sprint(f.LogLines(t)), tt.told)
 			f.Now = now.Add(time.Hour)
 			rep := f.Run(t, "")
 			enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete draft", 1))
@@ -315,9 +314,7 @@ func TestTenants(t *testing.T) {
 				enginetest.Want(t, "left", 60, left)
 			case tt.failed != "": // and not aborted, or a retry would not ask again
 				enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{})
-				if said := fmt.Sprint(got.Failures); !strings.Contains(said, tt.failed) {
-					t.Errorf("failures %s, want %q", said, tt.failed)
-				}
+				check.Holds(t, fmt.Sprint(got.Failures), tt.failed)
 				enginetest.Want(t, "left", 60, left)
 			case tt.exist:
 				enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{})
@@ -370,9 +367,7 @@ func TestTextsThatAreNoTimes(t *testing.T) {
 		f.Set(t, "events/"+id, fields{"endsAt": text})
 	}
 	enginetest.WantKept(t, f.Run(t, ""), report.Completed, enginetest.Done("delete event", 1), map[string]int{"no usable age": 2, "not due": 1})
-	if said := fmt.Sprint(f.LogLines(t)); !strings.Contains(said, "events/js, events/us: kept, no usable endsAt") {
-		t.Errorf("the log does not name them: %s", said)
-	}
+	check.Holds(t, fmt.Sprint(f.LogLines(t)), "events/js, events/us: kept, no usable endsAt")
 }
 
 // TestSeveralOwnersAreLookedForEverywhere: a collection of owners that is misspelt, and therefore empty, stops the run.

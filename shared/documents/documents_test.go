@@ -122,9 +122,7 @@ func TestWrongCursors(t *testing.T) {
 	for _, cursor := range []documents.Cursor{"x", "{}", "[]", `[{"text":"a"}]`, `[{"int":1},{"text":"a"},{"text":"b"}]`,
 		`[{"int":1},{"int":1}]`, `[{"int":1},{"text":""}]`, `[{"int":1},{"text":"a/b"}]`} {
 		for _, err := range c.Reader().Pages(ctx, q, cursor) {
-			if !errors.Is(err, documents.ErrCursor) {
-				t.Errorf("cursor %s: %v, want ErrCursor", cursor, err)
-			}
+			check.Is(t, string(cursor), err, documents.ErrCursor)
 		}
 	}
 	same(t, "what wrong cursors cost", usage.Usage{}, m.Usage())

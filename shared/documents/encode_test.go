@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/encode"
 )
@@ -121,9 +122,8 @@ func TestEncodeWhatIsWritten(t *testing.T) {
 		"labels": {ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{Fields: map[string]*firestorepb.Value{"k": text("v")}}}},
 		"op":     text("delete"),
 	}
-	if diff := cmp.Diff(want, got, protocmp.Transform()); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
+	ok(t, err)
+	check.Same(t, "encoded", want, got, protocmp.Transform())
 	for name, v := range map[string]any{"a channel": make(chan int), "a struct": struct{}{},
 		"deep": []any{map[string]any{"y": struct{}{}}}, "replaced": documents.ServerTimestamp, "removed": documents.DeleteField} {
 		if _, err := encode.Fields(map[string]any{"f": v}); err == nil || !strings.Contains(err.Error(), "field f") {

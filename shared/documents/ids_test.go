@@ -12,7 +12,8 @@ import (
 	"unicode/utf8"
 
 	"cloud.google.com/go/firestore"
-	"github.com/google/go-cmp/cmp"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 func TestIDOf(t *testing.T) {
@@ -42,12 +43,8 @@ func TestMistakenIDs(t *testing.T) {
 		" ": false, " a": false, "a ": false, "a\t": false, "\na": false, "a\u3000": false, "\u00a0a": false, "a\u2009": false, "a b": true,
 		"__id7__": false, "__id-7__": false,
 	} {
-		if got := ValidID(id); got != want {
-			t.Errorf("ValidID(%q) = %v", id, got)
-		}
-		if !ValidName(id) {
-			t.Errorf("ValidName(%q) = false", id)
-		}
+		check.Same(t, "ValidID of "+id, want, ValidID(id))
+		check.Same(t, "ValidName of "+id, true, ValidName(id))
 		if ref, err := RefOf("things/" + id); err != nil || ref.ID != id {
 			t.Errorf("RefOf(things/%s) = %v, %v", id, ref, err)
 		}
@@ -105,9 +102,7 @@ func TestShown(t *testing.T) {
 	} {
 		sum := sha256.Sum256([]byte(id))
 		want = strings.Replace(want, "DIGEST", hex.EncodeToString(sum[:])[:12], 1)
-		if got := (Ref{Collection: "posts", ID: id}).String(); got != want {
-			t.Errorf("%q is shown as %s, want %s", id, got, want)
-		}
+		check.Same(t, id+" is shown as", want, Ref{Collection: "posts", ID: id}.String())
 	}
 }
 
@@ -120,9 +115,7 @@ func TestNamesOf(t *testing.T) {
 		if number != nil {
 			want = append(want, number)
 		}
-		if diff := cmp.Diff(want, NamesOf(id)); diff != "" {
-			t.Errorf("NamesOf(%q) (-want +got):\n%s", id, diff)
-		}
+		check.Same(t, "NamesOf "+id, want, NamesOf(id))
 	}
 }
 
@@ -225,8 +218,7 @@ func FuzzCursor(f *testing.F) {
 			t.Fatalf("cursor %q: written again: %v", saved, err)
 		}
 		same, err := again.values(want, false)
-		if diff := cmp.Diff(values, same); err != nil || diff != "" {
-			t.Errorf("cursor %q: again %v (-want +got):\n%s", saved, err, diff)
-		}
+		check.OK(t, err)
+		check.Same(t, saved+", again", values, same)
 	})
 }

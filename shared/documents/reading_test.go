@@ -150,9 +150,7 @@ func TestQueryable(t *testing.T) {
 			}
 		}
 	}
-	if documents.Queryable((*firestore.DocumentRef)(nil)) {
-		t.Error("a reference to nothing can be asked for")
-	}
+	same(t, "a reference to nothing can be asked for", false, documents.Queryable((*firestore.DocumentRef)(nil)))
 }
 
 // TestPagesOverValuesTooLargeForAQuery pages through values of which an index holds only the beginning, the same for all.
@@ -294,7 +292,5 @@ func TestErrorsShowNoIDs(t *testing.T) {
 			t.Errorf("a name that shows what somebody wrote: %s", text)
 		}
 	}
-	if shown := documents.Shown("投稿/a-1/b.c"); shown != "投稿/a-1/b.c" {
-		t.Errorf("a plain path is shown as %s", shown)
-	}
+	same(t, "a plain path is shown as", "投稿/a-1/b.c", documents.Shown("投稿/a-1/b.c"))
 }

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/retry"
@@ -88,9 +88,7 @@ func TestWait(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := c.Writer(&counted{}).Wait(ctx, 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("canceled: %v", err)
-	}
+	check.Is(t, "canceled", c.Writer(&counted{}).Wait(ctx, 1), context.Canceled)
 }
 
 // streamed returns the first documents that a query matches in a transaction, at most limit.
@@ -197,9 +195,7 @@ func TestCommit(t *testing.T) {
 		return w.Commit(ctx, writes)
 	}
 	ok(t, commit("a", "b"))
-	if err := commit("c", "a"); !errors.Is(err, documents.ErrChanged) {
-		t.Errorf("one is there: %v", err)
-	}
+	check.Is(t, "one is there", commit("c", "a"), documents.ErrChanged)
 	if err := commit("d"); !retry.Transient(err) {
 		t.Errorf("the answer is lost: %v", err)
 	}
@@ -335,9 +331,7 @@ func TestPut(t *testing.T) {
 		if (err == nil) != (tt.fails == "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
 			t.Errorf("%s: %v, want %q", name, err, tt.fails)
 		}
-		if requests != tt.requests {
-			t.Errorf("%s: %d requests, want %d", name, requests, tt.requests)
-		}
+		same(t, name+": requests", tt.requests, requests)
 		same(t, name+": documents", tt.want, p.Documents(t, "things"))
 	}
 }
@@ -383,9 +377,8 @@ func TestExchangeOfWhatIsKnown(t *testing.T) {
 				seen = append(seen, d.Data["is"])
 				return data{"is": "again"}, nil, nil
 			})
-			if diff := cmp.Diff(tt.want, seen); err != nil || diff != "" {
-				t.Errorf("%v; seen (-want +got):\n%s", err, diff)
-			}
+			ok(t, err)
+			same(t, "seen", tt.want, seen)
 			same(t, "in the end", any("again"), p.Documents(t, "known")[name]["is"])
 		})
 	}
@@ -453,12 +446,8 @@ func TestExchange(t *testing.T) {
 			}
 			return fields, also, nil
 		})
-		if (err != nil) != tt.fails {
-			t.Errorf("%s: %v", name, err)
-		}
-		if calls != tt.calls {
-			t.Errorf("%s: %d calls, want %d", name, calls, tt.calls)
-		}
+		same(t, fmt.Sprint(name, ": it fails: ", err), tt.fails, err != nil)
+		same(t, name+": calls", tt.calls, calls)
 		same(t, name+": documents", []data{tt.thing, tt.other}, []data{p.Documents(t, "things")["t"], p.Documents(t, "others")["o"]})
 	}
 	w := disturbed(t, p, func(int, func() error) error {
@@ -468,9 +457,7 @@ func TestExchange(t *testing.T) {
 	_, err := w.Exchange(t.Context(), "things/t", documents.Document{}, func(documents.Document, bool) (fields, also map[string]any, err error) {
 		return data{"n": 1}, data{"others": data{}}, nil
 	})
-	if err == nil || !strings.Contains(err.Error(), "not a document's path") {
-		t.Errorf("a collection's path: %v", err)
-	}
+	check.Fails(t, err, "not a document's path")
 	no := errors.New("no")
 	if _, err := w.Exchange(t.Context(), "things/t", documents.Document{},
 		func(documents.Document, bool) (fields, also map[string]any, _ error) { return nil, nil, no }); !errors.Is(err, no) {

@@ -192,9 +192,8 @@ func TestRefusedRequestsRunNothing(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete, http.MethodOptions} {
 		refused(httptest.NewRequestWithContext(t.Context(), method, "/", nil), http.StatusMethodNotAllowed, "is called with POST, not "+method)
 	}
-	if len(f.Request.Methods()) != 0 || len(left(t, f)) != 1 {
-		t.Errorf("refused requests reached Firestore: %v", f.Request.Methods())
-	}
+	enginetest.Want(t, "requests to Firestore", 0, len(f.Request.Methods()))
+	enginetest.Want(t, "left", 1, len(left(t, f)))
 }
 
 func TestWrongConfigurationRunsNothing(t *testing.T) {
@@ -207,9 +206,8 @@ func TestWrongConfigurationRunsNothing(t *testing.T) {
 	for _, part := range []string{`"code":"misconfigured"`, "GOOGLE_CLOUD_PROJECT is not set", "MAX_ACTIONS is"} {
 		wantAnswer(t, "answer", w, http.StatusInternalServerError, part)
 	}
-	if len(f.Request.Methods()) != 0 || len(left(t, f)) != 1 {
-		t.Error("a misconfigured function reached Firestore")
-	}
+	enginetest.Want(t, "requests to Firestore", 0, len(f.Request.Methods()))
+	enginetest.Want(t, "left", 1, len(left(t, f)))
 	line := oneLine(t, f, "testJob did not run: wrong configuration: ")
 	enginetest.Want(t, "severity and job", []any{"ERROR", "testJob"}, []any{line["severity"], label(line, "job")})
 	problem := line["problem"].(string)

@@ -113,15 +113,10 @@ func lateClock(f *enginetest.Function) *atomic.Bool {
 	return &late
 }
 
-var ok = check.OK
-
-// has fails the test unless a text holds a part of it.
-func has(t *testing.T, text, part string) {
-	t.Helper()
-	if !strings.Contains(text, part) {
-		t.Errorf("%v, want it to hold %q", text, part)
-	}
-}
+var (
+	ok  = check.OK
+	has = check.Holds
+)
 
 // begins fails the test unless a text begins with a part of it.
 func begins(t *testing.T, text, part string) {

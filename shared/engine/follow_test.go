@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -151,7 +152,7 @@ func TestObjectsThatChangeBetweenRuns(t *testing.T) {
 
 // TestADeletionWithoutAnAnswer may have taken effect: an undo brings the object back.
 func TestADeletionWithoutAnAnswer(t *testing.T) {
-	f := ruleFunction(t, filesJob())
+	f := ruleFunction(t, filesJob(nil))
 	if !f.EmbeddedStorage() {
 		t.Skip("only the embedded Storage has a soft delete, from which objects come back")
 	}
@@ -223,9 +224,7 @@ func TestACommitThatNothingFollows(t *testing.T) {
 			}
 			enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 			err := f.Restorer(t, f.Clock).Contents(t.Context(), got.RunID, func(int, int, []undo.Record) error { return nil })
-			if !errors.Is(err, restore.ErrNoLog) {
-				t.Errorf("contents: %v", err)
-			}
+			check.Is(t, "contents", err, restore.ErrNoLog)
 			killed = false
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})
 		})

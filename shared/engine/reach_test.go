@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -176,10 +178,20 @@ func TestWhatWasLeftCountsAndShows(t *testing.T) {
 		enginetest.Want(t, fmt.Sprintf("objects after run %d: %v", run, got.Failures), left, len(f.Objects(t)))
 		enginetest.Want(t, "accounts and documents", []int{1, 1, 1}, []int{len(f.Accounts(t)), len(f.IDs(t, "boxes")), len(f.IDs(t, "people"))})
 	}
+	for _, name := range []string{"crates/more/0", "crates/more/1", "crates/more/2", "crates/more/3", "crates/more/4"} {
+		f.Put(t, name, nil, []byte("x"))
+	}
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{
 		"finish interrupted action": {Planned: 1, Done: 1}, "delete person": {Planned: 1, Done: 1}})
 	enginetest.Want(t, "accounts and documents", []int{0, 0, 0}, []int{len(f.Accounts(t)), len(f.IDs(t, "boxes")), len(f.IDs(t, "people"))})
 	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
+
+	f.Set(t, "people/p3", map[string]any{"leaves": true})
+	f.SetTodo(t, "g", enginetest.StepOf("crate", "crates/more", true, "", "crates/more/"))
+	enginetest.Want(t, "status of a run that only does what was left", report.Partial, f.Run(t, "").Status)
+	enginetest.Want(t, "objects and people", []int{3, 1}, []int{len(f.Objects(t)), len(f.IDs(t, "people"))})
+	enginetest.Want(t, "status of one with force", report.Completed, f.Run(t, `{"force":true}`).Status)
+	enginetest.Want(t, "objects and people", []int{0, 0}, []int{len(f.Objects(t)), len(f.IDs(t, "people"))})
 }
 
 // TestATrippedJobKeepsItsPlace: what interrupted runs left is a pass by itself, and is done; the next run begins where this one did.
@@ -229,6 +241,7 @@ func TestWhatIsRestoredEnds(t *testing.T) {
 	}
 	f.Set(t, "crates/back", map[string]any{"state": "used"})
 	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/back", true, "", "crates/back/"))
+	enginetest.Want(t, "foretold", 0, len(f.Run(t, `{"dryRun":true}`).Plan[0].With))
 	got := f.Run(t, "")
 	enginetest.Want(t, "kept", map[string]int{"a file whose document was restored since": 1}, got.Kept)
 	enginetest.Want(t, "objects", 3, len(f.Objects(t)))
@@ -282,6 +295,14 @@ func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 				return send()
 			})
 		}, report.Failed},
+		"a file that is denied": {leaving, file, func(_ *testing.T, f *enginetest.Function, _, _ *atomic.Bool) {
+			f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+				if r.Method == http.MethodDelete {
+					return enginetest.StorageRefuses(r, http.StatusForbidden), nil
+				}
+				return send()
+			})
+		}, report.Failed},
 		"an account that is refused": {each, nil, func(t *testing.T, f *enginetest.Function, _, _ *atomic.Bool) {
 			f.FailDelete(t, "p1", "NOT_DISABLED : Disable the account before batch deletion.")
 		}, report.Failed},
@@ -331,6 +352,9 @@ func TestAccountMadeAgain(t *testing.T) {
 	got := f.Run(t, "")
 	enginetest.WantKept(t, got, report.Completed, enginetest.Done("finish interrupted action", 1), map[string]int{"an account that was made again since": 1})
 	enginetest.Want(t, "accounts", []string{"p3"}, f.Accounts(t))
+	for _, saved := range f.Documents(t, runlog.DoneOf(got.RunID)) {
+		enginetest.Want(t, "records, of two people and their accounts", any(int64(4)), saved["records"])
+	}
 	ok(t, f.Auth(t).DeleteUser(t.Context(), "p3"))
 	takeBack(t, f, got.RunID)
 	enginetest.Want(t, "accounts that are back", []string{"p1", "p2"}, f.Accounts(t))
@@ -413,10 +437,14 @@ func TestBeyondReach(t *testing.T) {
 			return nil
 		}})
 	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{})
-	f = ruleFunction(t, ruleJob("roles", boxes))
+	notes := boxes
+	notes.Change = func(box, cleanup.Decision, cleanup.Run) cleanup.Change {
+		return cleanup.Change{Writes: []documents.Write{{Op: documents.Set, Ref: documents.Ref{Collection: "gone", ID: "a"}}}}
+	}
+	f = ruleFunction(t, ruleJob("roles", notes))
 	f.Set(t, "roles/a", old)
 	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete box": {Planned: 1, Failed: 1}})
-	enginetest.Want(t, "roles", []string{"a"}, f.IDs(t, "roles"))
+	has(t, onlyFailure(t, f.Run(t, "")).Error, "would judge it")
 }
 
 // TestARuleThatTheJobDoesNotName fails: a later run could not read what is left to do of its items.

@@ -129,34 +129,41 @@ func TestRunAfterRunOfAPlan(t *testing.T) {
 func TestNoRunFollowsHere(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		disturb func(t *testing.T, s *stoppable, cancel func()) // while it applies
+		disturb func(t *testing.T, s *stoppable, cancel func()) // while it applies, and has got on
 		limit   string
 		want    report.Status
 		left    int
 	}{
-		"canceled": {disturb: func(_ *testing.T, _ *stoppable, cancel func()) { cancel() }, want: report.Partial, left: 5},
+		"canceled": {disturb: func(_ *testing.T, _ *stoppable, cancel func()) { cancel() }, want: report.Partial, left: 125},
 		"stopped": {disturb: func(t *testing.T, s *stoppable, _ func()) {
 			t.Helper()
 			s.tell(t)
-		}, want: report.Partial, left: 5},
-		"got nowhere": {disturb: func(_ *testing.T, s *stoppable, _ func()) { s.ahead.Add(300) }, want: report.Partial, left: 5},
+		}, want: report.Partial, left: 125},
+		"got nowhere": {want: report.Partial, left: 200},
 		"lost its lease": {disturb: func(t *testing.T, s *stoppable, _ func()) {
 			t.Helper()
 			s.Set(t, "cleanupJobs/testJob", enginetest.Leased("testJob-other", s.Clock().Add(time.Minute)))
-		}, want: report.Partial, left: 5},
-		"aborted": {limit: "1", want: report.Aborted, left: 5},
+		}, want: report.Partial, left: 100},
+		"aborted": {limit: "1", want: report.Aborted, left: 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSlow(t, 5)
+			s := newSlow(t, 200)
+			s.Job = thingsJob(100)
 			if tt.limit != "" {
 				s.Env["MAX_ACTIONS"] = tt.limit
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			s.Hooks.BeforeApply = func() {
-				if tt.disturb != nil {
+			onCalls(s.Function, deletions, func(n int) error {
+				if n == 2 {
 					tt.disturb(t, s, cancel)
+				}
+				return nil
+			})
+			s.Hooks.BeforeApply = func() {
+				if tt.disturb == nil {
+					s.ahead.Add(300)
 				}
 			}
 			all := s.here(ctx, t, engine.Options{}, ignore)
@@ -217,9 +224,8 @@ func (s *stoppable) tell(t *testing.T) {
 // wantNoMark fails the test if a job's record tells a run to stop.
 func wantNoMark(t *testing.T, record map[string]any) {
 	t.Helper()
-	if mark, marked := record["stop"]; marked {
-		t.Errorf("the mark is %v, want none", mark)
-	}
+	_, marked := record["stop"]
+	enginetest.Want(t, "marked", false, marked)
 }
 
 // TestStoppedAmongCommits: what is committed when a run stops stands, and comes back; what it left, and its owner deleted later, does not.
@@ -268,9 +274,8 @@ func TestStoppedBeforeAnything(t *testing.T) {
 		t.Errorf("last report %v", last)
 	}
 	begins(t, s.Summaries(t)[0]["message"].(string), "testJob partial: stopped, as it was told to, after 5s, ")
-	if len(got.Failures) != 1 || len(left(t, s.Function)) != 6 {
-		t.Errorf("failures %v, left %v", got.Failures, left(t, s.Function))
-	}
+	enginetest.Want(t, "failures", 1, len(got.Failures))
+	enginetest.Want(t, "left", 6, len(left(t, s.Function)))
 
 	// A retry of the same schedule time does not begin again; the next time does, and so does a run by hand.
 	tell = false

@@ -9,12 +9,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -24,6 +27,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/version"
@@ -142,9 +146,7 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 		t.Errorf("the summary's report: %v", r)
 	}
 	labels := summaries[0]["logging.googleapis.com/labels"].(map[string]any)
-	if labels["job"] != "testJob" || labels["runId"] != got.RunID {
-		t.Errorf("labels %v", labels)
-	}
+	enginetest.Want(t, "labels", []any{"testJob", got.RunID}, []any{labels["job"], labels["runId"]})
 	actions := 0
 	for _, line := range f.LogLines(t) {
 		writes, _ := line["writes"].([]any)
@@ -168,11 +170,12 @@ func TestTwoRunsAtOnce(t *testing.T) {
 	f.Hooks.BeforeApply = func() {
 		f.Hooks.BeforeApply = nil
 		during, second = stateOf(t, f), f.Run(t, "")
+		f.Delete(t, "things/t001")
 	}
 	first := f.Run(t, "")
 	enginetest.WantReport(t, second, report.Skipped, map[string]report.Counts{})
 	enginetest.Want(t, "scanned", 0, second.Scanned)
-	enginetest.WantReport(t, first, report.Completed, enginetest.Done("delete thing", 2))
+	enginetest.WantReport(t, first, report.Completed, map[string]report.Counts{"delete thing": {Planned: 2, Done: 1, Changed: 1}})
 	enginetest.Want(t, "holder during the run", first.RunID, during.Holder)
 	enginetest.Want(t, "its lease ends at", start.Add(f.Timeout+time.Minute), during.Until.UTC())
 	enginetest.Want(t, "holder", "", enginetest.Holder(job(t, f)))
@@ -205,18 +208,39 @@ func TestRunThatLostItsLease(t *testing.T) {
 	}
 }
 
-// TestRunThatWasTakenBackMeanwhile: its lease was over, and an undo came before its report, which keeps the undo's note.
+// TestRunThatWasTakenBackMeanwhile: its report keeps the note of an undo. That came before the report, for the lease was over, or right
+// after it, whose answer was lost.
 func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		takenBackMeanwhile(t, lost)
+	}
+}
+
+func takenBackMeanwhile(t *testing.T, lost bool) {
+	t.Helper()
 	f := thingsFunction(t, 10, 1)
-	f.Clock = func() time.Time { return time.Now().Add(-time.Hour) }
+	f.Clock = func() time.Time {
+		if lost {
+			return time.Now()
+		}
+		return time.Now().Add(-time.Hour)
+	}
 	undone := false
 	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
 		for _, w := range r.GetWrites() {
 			if name := w.GetUpdate().GetName(); !undone && strings.Contains(name, "/cleanupRuns/testJob-") && !strings.Contains(name, "/cleanupUndo/") {
 				undone = true
+				if lost {
+					if err := send(); err != nil {
+						return err
+					}
+				}
 				if err := f.Restorer(t, time.Now).Undo(t.Context(), path.Base(name), restore.Options{Apply: true, WithoutReport: true},
 					func(restore.Outcome) error { return nil }); err != nil {
 					t.Error(err)
+				}
+				if lost {
+					return status.Error(codes.Unavailable, "lost")
 				}
 			}
 		}
@@ -229,7 +253,9 @@ func TestRunThatWasTakenBackMeanwhile(t *testing.T) {
 	if got.Undone == nil || got.Undone.Things != 1 {
 		t.Errorf("undone: %+v", got.Undone)
 	}
-	oneLine(t, f, "lost its lease")
+	if !lost {
+		oneLine(t, f, "lost its lease")
+	}
 }
 
 // TestRunWhoseRecordWasSpoiled cannot give its lease back, and says which request mends that.
@@ -457,7 +483,7 @@ func TestWorksOnceTheBackendIsThere(t *testing.T) {
 }
 
 // filesJob deletes every object of files/.
-func filesJob() cleanup.Job {
+func filesJob(named func(context.Context, documents.Reader, cleanup.Run) (func(string) bool, error)) cleanup.Job {
 	reach := cleanup.Reach{Objects: []cleanup.Files{{Folder: "files/"}}}
 	return cleanup.Job{Name: "testJob", Reach: reach, Plan: func(ctx context.Context, p *cleanup.Planner) error {
 		for page, err := range p.Objects.Pages(ctx, "files/", objects.Names{}) {
@@ -465,7 +491,8 @@ func filesJob() cleanup.Job {
 				return err
 			}
 			for _, o := range page {
-				file := cleanup.DeleteObject{Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}
+				file := cleanup.DeleteObject{Named: named,
+					Deletion: objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}}
 				if err := p.ProposeObject(ctx, "delete file", "it is there", file); err != nil {
 					return err
 				}
@@ -475,34 +502,57 @@ func filesJob() cleanup.Job {
 	}}
 }
 
+// TestFilesToWhichDocumentsReferByThen stay. Where time is up when the references are read, all do.
+func TestFilesToWhichDocumentsReferByThen(t *testing.T) {
+	var late *atomic.Bool
+	takesLong := true
+	f := ruleFunction(t, filesJob(func(context.Context, documents.Reader, cleanup.Run) (func(string) bool, error) {
+		late.Store(takesLong)
+		return func(object string) bool { return object == "files/a" }, nil
+	}))
+	late = lateClock(f)
+	f.Env["UNDO_DAYS"] = "0"
+	f.Put(t, "files/a", nil, []byte("x"))
+	f.Put(t, "files/b", nil, []byte("x"))
+	enginetest.WantReport(t, f.Run(t, ""), report.Partial, map[string]report.Counts{"delete file": {Planned: 2}})
+	takesLong = false
+	late.Store(false)
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, map[string]report.Counts{"delete file": {Planned: 2, Done: 1, Changed: 1}})
+	enginetest.Want(t, "objects", []string{"files/a"}, f.Objects(t))
+	enginetest.Want(t, "kept for undo", 0, len(f.Documents(t, runlog.DoneOf(got.RunID))))
+}
+
+// deletedBy returns the things that each commit of the function deletes, in the order in which they are sent.
+func deletedBy(f *enginetest.Function) *[][]string {
+	var mu sync.Mutex
+	var all [][]string
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		if things := thingsIn(r); len(things) > 0 {
+			mu.Lock()
+			all = append(all, things)
+			mu.Unlock()
+		}
+		return send()
+	})
+	return &all
+}
+
 // TestCommitsGrowWhileDocumentsAreSmall: they begin with few, and never delete one by one or all at once.
 func TestCommitsGrowWhileDocumentsAreSmall(t *testing.T) {
 	const n = 1000
 	f := newFunction(t, thingsJob(n))
 	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%04d", i), map[string]any{"n": i} })
-	var mu sync.Mutex
-	var sizes []int
-	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, req any) error {
-		if n := len(thingsIn(req)); n > 0 {
-			mu.Lock()
-			sizes = append(sizes, n)
-			mu.Unlock()
-		}
-		return nil
-	})...)
-	got := f.Run(t, "")
-	if got.Status != report.Completed || got.Actions["delete thing"] != (report.Counts{Planned: n, Done: n}) {
-		t.Errorf("report %+v", got)
-	}
+	deleted := deletedBy(f)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", n))
 	sum := 0
-	for _, size := range sizes {
-		sum += size
-		if size > 200 {
-			t.Errorf("a commit of %d", size)
-		}
+	var sizes []int
+	for _, things := range *deleted {
+		sizes = append(sizes, len(things))
+		sum += len(things)
 	}
 	enginetest.Want(t, "sum", n, sum)
-	if len(sizes) > n/40 || sizes[0] != 25 || slices.Max(sizes) < 100 {
+	if len(sizes) > n/40 || sizes[0] != 25 || slices.Max(sizes) < 100 || slices.Max(sizes) > 200 {
 		t.Errorf("sizes: %v", sizes)
 	}
 }
@@ -515,28 +565,18 @@ func TestLargeDocuments(t *testing.T) {
 	for i := range large {
 		f.Set(t, fmt.Sprintf("things/b%03d", i), map[string]any{"text": strings.Repeat("x", 700<<10)})
 	}
-	var mu sync.Mutex
-	most := 0
+	deleted, most := deletedBy(f), 0
 	f.Hooks.Dial = append(f.Hooks.Dial, wire.After(func(method string, _ any, err error) error {
 		if strings.HasSuffix(method, "/Commit") && err != nil {
 			t.Errorf("refused: %v", err)
 		}
 		return err
 	})...)
-	f.Hooks.Dial = append(f.Hooks.Dial, wire.Before(func(_ context.Context, _ string, req any) error {
-		mu.Lock()
-		defer mu.Unlock()
-		n := 0
-		for _, name := range thingsIn(req) {
-			if strings.HasPrefix(name, "things/b") {
-				n++
-			}
-		}
-		most = max(most, n)
-		return nil
-	})...)
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", small+large))
+	for _, things := range *deleted {
+		most = max(most, len(slices.DeleteFunc(things, func(name string) bool { return strings.HasPrefix(name, "things/a") })))
+	}
 	if most == 0 || most > 4 {
 		t.Errorf("a commit deletes %d large documents", most)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/flow"
 )
 
@@ -92,12 +93,8 @@ func TestInOrderFails(t *testing.T) {
 			ended++
 			return nil
 		})
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v, want %s", name, err, tt.want)
-		}
-		if ended != tt.ended {
-			t.Errorf("%s: it ended after %d, want %d", name, ended, tt.ended)
-		}
+		check.Fails(t, err, tt.want)
+		check.Same(t, name+": ended after", tt.ended, ended)
 	}
 }
 
@@ -138,7 +135,5 @@ func TestAll(t *testing.T) {
 			t.Errorf("after %s: %v", took, errs)
 		}
 	})
-	if errs := flow.All(); len(errs) != 0 {
-		t.Errorf("%v of none", errs)
-	}
+	check.Same(t, "errors of none", 0, len(flow.All()))
 }

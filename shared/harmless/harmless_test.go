@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 // TestJSON: the text is shown as it is, and its values are the same.
@@ -37,9 +39,7 @@ func TestText(t *testing.T) {
 		"\U000e0041":             `\U000e0041`,
 		`\u202e`:                 `\u202e`,
 	} {
-		if got := Text(text); got != want {
-			t.Errorf("%q is shown as %s, want %s", text, got, want)
-		}
+		check.Same(t, text+" is shown as", want, Text(text))
 	}
 }
 
@@ -47,9 +47,7 @@ func TestCut(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "長い": "長い", "長い名": "長い名", "長い名前": "長い名…", "a\nb": "a\nb", strings.Repeat("😀", 300): "😀😀😀…",
 	} {
-		if got := Cut(text, 3); got != want {
-			t.Errorf("Cut(%q) = %q, want %q", text, got, want)
-		}
+		check.Same(t, text+" is cut to", want, Cut(text, 3))
 	}
 }
 
@@ -57,9 +55,7 @@ func TestLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"a b": "a b", "a\r\n\tb": "a   b", "a\u2028b\u2029c\u0085d\x00e": "a b c d e", "50 %s": "50 %s", "x\n" + strings.Repeat("長", 19): "x " + strings.Repeat("長", 18) + "…",
 	} {
-		if got := Line(text, 20); got != want {
-			t.Errorf("Line(%q) = %q, want %q", text, got, want)
-		}
+		check.Same(t, text+" is as a line", want, Line(text, 20))
 	}
 }
 

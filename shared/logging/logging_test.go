@@ -75,15 +75,9 @@ func TestTrace(t *testing.T) {
 
 func TestReportedAndStack(t *testing.T) {
 	m := line(t, func(l *slog.Logger) { l.Error("boom", Reported(), Stack(errors.New("bad"), []byte("goroutine 1"))) })
-	if m["severity"] != "ERROR" {
-		t.Errorf("severity = %v", m["severity"])
-	}
-	if m["@type"] != typeError {
-		t.Errorf("@type = %v", m["@type"])
-	}
-	if m["stack_trace"] != "panic: bad\n\ngoroutine 1" {
-		t.Errorf("stack_trace = %q", m["stack_trace"])
-	}
+	check.Same(t, "severity", any("ERROR"), m["severity"])
+	check.Same(t, "@type", any(typeError), m["@type"])
+	check.Same(t, "stack_trace", any("panic: bad\n\ngoroutine 1"), m["stack_trace"])
 }
 
 // TestLongMessages: a message has at most 400 characters, also in a logger with attributes; what is cut is in a field.

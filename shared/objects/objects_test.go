@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/storage"
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/time/rate"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
@@ -156,9 +155,7 @@ func TestPages(t *testing.T) {
 	if u := m.Usage(); u.StorageClassA != int64(1+len(oddNames)) || u.StorageClassB != 0 {
 		t.Errorf("usage %+v, want one class A operation a listing", u)
 	}
-	if got := list(ctx, t, c.Reader(), "nothing/", ""); len(got) != 0 {
-		t.Errorf("listing of nothing: %v", got)
-	}
+	same(t, "listing of nothing", 0, len(list(ctx, t, c.Reader(), "nothing/", "")))
 }
 
 // TestListingAsItIsSent: an offset is exactly a name, and the request does not ask for access control lists.
@@ -180,9 +177,7 @@ func TestListingAsItIsSent(t *testing.T) {
 	for _, r := range sent {
 		q := r.URL.Query()
 		offsets = append(offsets, q.Get("startOffset"))
-		if got := q.Get("projection"); got != "noAcl" {
-			t.Errorf("projection %q", got)
-		}
+		same(t, "projection", "noAcl", q.Get("projection"))
 	}
 	same(t, "offsets", []string{"posts/a", longest, ""}, offsets)
 }
@@ -200,9 +195,8 @@ func TestUsage(t *testing.T) {
 	}
 	same(t, "usage of four gets, and of two that found nothing, which are free", usage.Usage{StorageClassB: 4}, m.Usage())
 	err := c.Writer(rate.NewLimiter(rate.Inf, 0)).Delete(ctx, objects.Deletion{Name: "missing", Generation: 1, Metageneration: 1})
-	if diff := cmp.Diff(usage.Usage{StorageClassB: 4}, m.Usage()); diff != "" || !errors.Is(err, documents.ErrChanged) {
-		t.Errorf("%v; usage of a delete of nothing (-want +got):\n%s", err, diff)
-	}
+	check.Is(t, "a delete of nothing", err, documents.ErrChanged)
+	same(t, "its usage", usage.Usage{StorageClassB: 4}, m.Usage())
 }
 
 // retained are what the attributes of some objects say of their retention.
@@ -260,10 +254,8 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 			t.Errorf("%s, %s: %v, want the refusal", tt.name, tt.reason, err)
 		}
 	}
-	if diff := cmp.Diff(slices.Concat([]string{"posts/event", "posts/free"}, slices.Sorted(maps.Keys(retained)), []string{"posts/temporary"}),
-		p.Objects(t)); diff != "" {
-		t.Errorf("left (-want +got):\n%s", diff)
-	}
+	left := slices.Concat([]string{"posts/event", "posts/free"}, slices.Sorted(maps.Keys(retained)), []string{"posts/temporary"})
+	same(t, "left", left, p.Objects(t))
 	if err := deleteFirst(t, p, "posts/free", nil); err != nil {
 		t.Error(err)
 	}
@@ -284,9 +276,8 @@ func TestPagesOfAThousand(t *testing.T) {
 		ok(t, err)
 		sizes = append(sizes, len(page))
 	}
-	if diff := cmp.Diff([]int{1000, 1}, sizes); diff != "" || m.Usage().StorageClassA != 2 {
-		t.Errorf("%d class A operations, page sizes (-want +got):\n%s", m.Usage().StorageClassA, diff)
-	}
+	same(t, "page sizes", []int{1000, 1}, sizes)
+	same(t, "class A operations", int64(2), m.Usage().StorageClassA)
 }
 
 func TestDelete(t *testing.T) {
@@ -317,9 +308,7 @@ func TestDelete(t *testing.T) {
 		}
 	}
 	same(t, "left", []string{"posts/relabelled", "posts/replaced"}, p.Objects(t))
-	if u := m.Usage(); u.StorageDeletes != int64(len(oddNames)) {
-		t.Errorf("usage %+v, want %d deletes", u, len(oddNames))
-	}
+	same(t, "deletes", int64(len(oddNames)), m.Usage().StorageDeletes)
 }
 
 // TestDeleteWhoseAnswerIsLost: the first request arrives, and is answered 503. Whichever Google answers to a deletion that is

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 const (
@@ -200,9 +202,7 @@ func TestIsPicture(t *testing.T) {
 		"https://lh3.googleusercontent.com/a/x avatars/a.png":                                                  false,
 		"https://firebasestorage.googleapis.com/v0/b/b/o/a%2Fx?alt=media":                                      false,
 	} {
-		if got := IsPicture(text); got != want {
-			t.Errorf("%q: %t", text, got)
-		}
+		check.Same(t, text+" is a picture", want, IsPicture(text))
 	}
 }
 
@@ -223,8 +223,6 @@ func TestFolders(t *testing.T) {
 		"inquiries/a.png": true, "inquiries/i1/a.png": true, "サポート/画像/a": true,
 		"inquiries/": false, "inquiries": false, "inquiriesx/a.png": false, "Inquiries/a.png": false, "x/inquiries/a.png": false, "サポート/a": false, "": false,
 	} {
-		if got.Hold(object) != want {
-			t.Errorf("Hold(%q) = %v, want %v", object, !want, want)
-		}
+		check.Same(t, "they hold "+object, want, got.Hold(object))
 	}
 }

@@ -75,8 +75,6 @@ func TestDaysBeforeIsExactly24Hours(t *testing.T) {
 
 func TestStamp(t *testing.T) {
 	for _, v := range []string{"2026-01-10T15:00:00Z", "2026-01-10T15:00:00.999999Z", "2026-01-11T00:00:00+09:00"} {
-		if got := Stamp(at(t, v)); got != "2026-01-10T15:00:00Z" {
-			t.Errorf("Stamp(%s) = %s", v, got)
-		}
+		check.Same(t, v, "2026-01-10T15:00:00Z", Stamp(at(t, v)))
 	}
 }

@@ -108,7 +108,8 @@ func (c *checker) oneKey(role string, r *Relation, kind string) bool {
 		judged := key != "where" || k.key != "document" || role == unlessRole && kind == criteria.OfDocuments
 		switch roles := rolesOf[key]; {
 		case !judged && role == goneRole && kind == criteria.OfDocuments:
-			c.Add(r.Key+"."+key, `gone asks only whether the document exists: write all of it into "unless", which keeps the item while there is one`)
+			c.Add(r.Key+"."+key, `gone asks only whether the document exists: write all of it into "unless", which keeps the item `+
+				"while there is one")
 		case !slices.Contains(k.keys, key), !judged:
 			c.Add(r.Key+"."+key, "it cannot be beside %s: leave it out", k.key)
 		case roles != nil && !slices.Contains(roles, role):

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
 )
@@ -293,9 +294,7 @@ func TestWhatFollowsFromARule(t *testing.T) {
 			overrides = append(overrides, o.CollectionGroup+"."+o.FieldPath)
 		}
 		got := strings.Join(backends, " ") + " | " + strings.Join(append(index, "| "+strings.Join(overrides, " ")), " ")
-		if got != want {
-			t.Errorf("%s: %s, want %s", rule, got, want)
-		}
+		check.Same(t, rule, want, got)
 	}
 }
 
@@ -348,9 +347,7 @@ func TestWords(t *testing.T) {
 		if problems != nil {
 			t.Fatal(problems)
 		}
-		if got := e.Words(); got != want {
-			t.Errorf("%s:\n got %s\nwant %s", rule, got, want)
-		}
+		check.Same(t, rule, want, e.Words())
 	}
 }
 

@@ -2,7 +2,6 @@ package tasks_test
 
 import (
 	"context"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -97,9 +96,7 @@ func TestRefused(t *testing.T) {
 		t.Fatalf("refused with %v", err)
 	}
 	for _, part := range []string{`["p1"]`, "queues/warnings"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%v does not name %s", err, part)
-		}
+		check.Holds(t, err.Error(), part)
 	}
 	p.Tasks().FailCreates(nil)
 	for _, task := range []tasks.Task{

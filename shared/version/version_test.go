@@ -1,6 +1,7 @@
 package version
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"regexp"
@@ -22,18 +23,14 @@ func TestOf(t *testing.T) {
 		{nil, Release}, {[]debug.BuildSetting{{Key: "GOOS", Value: "linux"}}, Release}, {[]debug.BuildSetting{revision, clean}, Release + "+0123456789ab"},
 		{[]debug.BuildSetting{modified, revision}, Release + "+0123456789ab.dirty"}, {[]debug.BuildSetting{{Key: "vcs.revision", Value: "012"}}, Release + "+012"},
 	} {
-		if got := of(tt.settings); got != tt.want {
-			t.Errorf("%v: %s, want %s", tt.settings, got, tt.want)
-		}
+		check.Same(t, fmt.Sprint(tt.settings), tt.want, of(tt.settings))
 	}
 }
 
 func TestTag(t *testing.T) {
 	t.Parallel()
 	for release, want := range map[string]string{"1.2.3": "v1.2.3", "1.3.0-dev": "main"} {
-		if got := tag(release); got != want {
-			t.Errorf("%s: %s, want %s", release, got, want)
-		}
+		check.Same(t, release, want, tag(release))
 	}
 }
 

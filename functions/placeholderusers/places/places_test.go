@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/functions/placeholderusers/places"
@@ -26,9 +25,8 @@ func TestParsePlaces(t *testing.T) {
 	want := []places.Place{
 		{Collection: "posts", Field: "userId"}, {Collection: "import-notes", Field: "author.id"}, {Collection: "notes", Group: true, Field: "author_id"},
 	}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
+	check.OK(t, err)
+	check.Same(t, "places", want, got)
 	for _, wrong := range []string{"", "posts", "posts.", ".userId", "posts.userId,", "posts/p/comments.userId", "posts.user..id", "posts.user.", "posts.userId;x.y",
 		"__all__.userId", "posts.__name__", "posts.a.__name__", strings.Repeat("a", 1501) + ".b", "a." + strings.Repeat("b", 1501), "a" + strings.Repeat(".bb", 501),
 		strings.Repeat("a.b,", 50) + "a.b", "group:", "group:notes", "group.posts:x", "groups:notes.x", "Group:notes.x", "group: notes.x", "a.b,a.b", "group:a/b.c"} {
@@ -71,9 +69,8 @@ func FuzzParsePlaces(f *testing.F) {
 			}
 		}
 		again, err := places.Parse(strings.Join(pairs, ","))
-		if diff := cmp.Diff(all, again); err != nil || diff != "" {
-			t.Errorf("%q: again %v (-want +got):\n%s", text, err, diff)
-		}
+		check.OK(t, err)
+		check.Same(t, text+", again", all, again)
 	})
 }
 

@@ -32,7 +32,7 @@ type looking struct {
 	along  map[string][]documents.Document // by a key of with: some of what is deleted along
 	due    []string                        // what a plan deletes
 	beside []rule.Rule
-	list   Listing
+	list   declared.Listing
 	doubts []string
 	unread bool  // there was more to read than may be
 	failed error // the first error: something could not be looked at
@@ -45,9 +45,6 @@ type place struct {
 	whole  bool // these are all
 }
 
-// Listing returns the first names of files that begin with a prefix; with "", the folders at the top of the bucket.
-type Listing func(ctx context.Context, prefix string) ([]string, error)
-
 // Of returns what a project's documents tell against a rule, each in a sentence with the key and what would be right: names of
 // collections and of fields that are not there, values that nobody has, also of what it keeps, ages of another form, a mark
 // that is the application's field, conditions and exceptions that keep nearly everything or nothing, relations that find nothing,
@@ -56,13 +53,14 @@ type Listing func(ctx context.Context, prefix string) ([]string, error)
 // plan, and said its warnings, which are left out; beside are the application's rules. With files, those with the ids of what is
 // deleted are looked for. What could not be looked at is said, too.
 func Of(
-	ctx context.Context, r documents.Reader, files Listing, of rule.Rule, beside []rule.Rule, planned []string, said ...string,
+	ctx context.Context, r documents.Reader, files declared.Listing, of rule.Rule, beside []rule.Rule, planned []string,
+	said ...string,
 ) []string {
 	l := &looking{Rule: of, Reader: r, along: map[string][]documents.Document{}, due: planned, beside: beside, list: files,
 		place: place{at: of.Place()}, meter: usage.FromContext(ctx)}
 	ctx = usage.NewContext(ctx, l.meter)
 	l.end = l.meter.Usage().FirestoreReads + mostReads
-	l.tell(declared.Unfound(ctx, r, nil, of, slices.Concat(of.LooksFor(), of.Along(), of.Own())))
+	l.tell(declared.Unfound(ctx, r, files, of, slices.Concat(of.LooksFor(), of.Along(), of.Own())))
 	if of.OfDocuments() && l.look(ctx) {
 		l.below(ctx)
 		l.all()

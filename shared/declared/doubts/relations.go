@@ -43,7 +43,9 @@ func (l *looking) relations(ctx context.Context) {
 		case of.Document != "":
 			l.leads(ctx, of)
 		case of.Account != "":
-			l.uids(of)
+			for _, field := range l.idHoles(of) {
+				l.odd(of, field, "@ ", "an address of e-mail or a name", "and an account is found by its uid: name the field that holds that")
+			}
 		default:
 			found := l.find(ctx, of, max(fewest, min(related, ofAll/len(all))))
 			if isWith(of) {
@@ -163,12 +165,13 @@ func (l *looking) ofMaps(key, field, keys string, values []any) {
 	}
 }
 
-// uids says whether a relation looks for accounts by what can be no uid.
-func (l *looking) uids(of rule.Relation) {
-	for _, field := range l.FieldHoles(of.Account) {
+// idHoles returns the fields by which a relation leads to a document or an account, and says which hold maps.
+func (l *looking) idHoles(of rule.Relation) []string {
+	fields := l.FieldHoles(of.Document + of.Account)
+	for _, field := range fields {
 		l.ofMaps(of.Key, field, ".*", l.held(field))
-		l.odd(of, field, "@ ", "an address of e-mail or a name", "and an account is found by its uid: name the field that holds that")
 	}
+	return fields
 }
 
 // noIDs says of fields by which a path leads to documents what is unlike the ids of those that exist.
@@ -218,10 +221,7 @@ func (l *looking) held(field string) (values []any) {
 
 // leads doubts a relation by a document's path that leads to no document, or a document of unless that keeps nearly everything.
 func (l *looking) leads(ctx context.Context, of rule.Relation) {
-	fields := l.FieldHoles(of.Document)
-	for _, field := range fields {
-		l.ofMaps(of.Key, field, ".*", l.held(field))
-	}
+	fields := l.idHoles(of)
 	var refs, single []documents.Ref
 	for _, d := range l.sample[:min(excepted, len(l.sample))] {
 		filled := l.filled(d, of)

@@ -41,12 +41,12 @@ func (l *looking) twins(ctx context.Context, in place, own target) {
 		ids = append(ids, d.ID())
 	}
 	if there, n, ok := l.exist(ctx, theirs); ok && 2*len(there) > n && l.have(ctx, ids, own) {
-		l.wouldStay("documents of "+string(in.at), len(there), n, fmt.Sprintf(`add {"document": "%s/%s"} to "with"`, in.at, l.hole()))
+		l.wouldStay("documents of "+string(in.at), len(there), n, fmt.Sprintf(`add {"document": "%s/HOLE"} to "with"`, in.at))
 	}
 }
 
-// have reports whether all documents are there, or deleted, that have those of some ids which are like the rule's: so what has the
-// ids may belong to them.
+// have reports whether all documents are there, or deleted, that have those of some ids which are like the rule's: so what has
+// the ids may belong to them.
 func (l *looking) have(ctx context.Context, ids []string, own target) bool {
 	var mine []documents.Ref
 	for _, id := range ids {
@@ -58,20 +58,13 @@ func (l *looking) have(ctx context.Context, ids []string, own target) bool {
 	return ok && len(there) == n
 }
 
-// hole is what stands for the id of what the rule deletes.
-func (l *looking) hole() string {
-	if l.OfDocuments() {
-		return "{id}"
-	}
-	return "{uid}"
-}
-
-// wouldStay says what has the ids of so many things of n that the rule deletes, and what to write.
+// wouldStay says what has the ids of so many things of n that the rule deletes, and what to write, where HOLE stands for the id.
 func (l *looking) wouldStay(what string, there, n int, write string) {
-	of := "accounts"
+	of, hole := "accounts", "{uid}"
 	if l.OfDocuments() {
-		of = "documents of " + l.Source()
+		of, hole = "documents of "+l.Source(), "{id}"
 	}
+	write = strings.ReplaceAll(write, "HOLE", hole)
 	l.say("%s have the ids of %d of %d %s that were looked at, and would stay: to delete them, too, %s", what, there, n, of, write)
 }
 
@@ -112,11 +105,11 @@ func (l *looking) named(ctx context.Context, own target) {
 		for i, name := range all {
 			all[i] = idOf(name, folder)
 		}
-		objects := folder + l.hole() + map[bool]string{true: "/**", false: ".*"}[inFolders]
+		objects := folder + "HOLE" + map[bool]string{true: "/**", false: ".*"}[inFolders]
 		write := fmt.Sprintf(`add {"objects": %q} to "with"`, objects)
 		if !inFolders || !l.OfDocuments() {
-			write = fmt.Sprintf(`write a rule about files, {"objects": %q, "gone": [{"document": "%s/%s"}]}`, objects,
-				cmp.Or(l.Source(), "users"), l.hole())
+			write = fmt.Sprintf(`write a rule about files, {"objects": %q, "gone": [{"document": "%s/HOLE"}]}`, objects,
+				cmp.Or(l.Source(), "users"))
 		}
 		if l.have(ctx, all, own) {
 			l.wouldStay("files below "+folder, there, len(ids), write)
@@ -137,8 +130,8 @@ func (l *looking) copies(ctx context.Context) {
 			return of != name && slices.Contains(names, of)
 		})
 		if at >= 0 {
-			l.say(`%s: resized copies, such as %s, would stay: to delete them, too, write a rule about files, {"objects": %q, "gone": [%s]}`,
-				w.Key, names[at], w.Objects, byField(l.at, w.Field))
+			l.say(`%s: resized copies, such as %s, would stay: to delete them, too, write a rule about files, {"objects": %q, `+
+				`"gone": [%s]}`, w.Key, names[at], w.Objects, byField(l.at, w.Field))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents/docsize"
 )
 
@@ -28,15 +29,11 @@ func TestSize(t *testing.T) {
 		"nested":      {map[string]any{"a": []any{map[string]any{"b": true}}}, 32 + 2 + 32 + 2 + 1},
 		"not yet met": {struct{ X string }{"abc"}, 64 + 5},
 	} {
-		if got := docsize.OfValue(tt.value); got != tt.want {
-			t.Errorf("%s: %d, want %d", name, got, tt.want)
-		}
+		check.Same(t, name, tt.want, docsize.OfValue(tt.value))
 	}
 	// The example of https://cloud.google.com/firestore/docs/storage-size.
 	task := map[string]any{"type": "Personal", "done": false, "priority": int64(1), "description": "Learn Cloud Firestore"}
-	if got := docsize.Of("users/jeff/tasks/my_task_id", task); got != 147 {
-		t.Errorf("the documented example: %d, want 147", got)
-	}
+	check.Same(t, "the documented example", 147, docsize.Of("users/jeff/tasks/my_task_id", task))
 }
 
 // TestSizeIsNeverLess compares with what Firestore accepts: a document just within the limit by Size is written.

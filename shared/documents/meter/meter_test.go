@@ -39,8 +39,6 @@ func TestSeveralRanges(t *testing.T) {
 		check.OK(t, err)
 		var req firestorepb.RunQueryRequest
 		check.OK(t, proto.Unmarshal(serialized, &req))
-		if got := severalRanges(req.GetStructuredQuery()); got != tt.want {
-			t.Errorf("%s: severalRanges = %v, want %v", name, got, tt.want)
-		}
+		check.Same(t, name, tt.want, severalRanges(req.GetStructuredQuery()))
 	}
 }

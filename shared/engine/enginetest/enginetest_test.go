@@ -115,9 +115,7 @@ func TestCoveredBy(t *testing.T) {
 		"none":                   {nil, false},
 		"second of two suffices": {append(of("others", "COLLECTION", a), of("things", "COLLECTION", a, b, c)...), true},
 	} {
-		if got := n.coveredBy(tt.indexes); got != tt.want {
-			t.Errorf("%s: coveredBy = %v, want %v", name, got, tt.want)
-		}
+		check.Same(t, name, tt.want, n.coveredBy(tt.indexes))
 	}
 }
 
@@ -167,8 +165,6 @@ func TestBeyondLimits(t *testing.T) {
 			From: []*firestorepb.StructuredQuery_CollectionSelector{{CollectionId: "c"}}, Where: tt.where,
 			OrderBy: make([]*firestorepb.StructuredQuery_Order, tt.orders),
 		}
-		if got := beyondLimits(q); got != tt.want {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
-		}
+		check.Same(t, name, tt.want, beyondLimits(q))
 	}
 }

@@ -217,6 +217,7 @@ func TestForeign(t *testing.T) {
 			"holder"},
 		"odd month":       {map[string]any{"month": 7}, ""},
 		"odd last report": {map[string]any{"lastReport": map[string]any{"runId": 7}}, ""},
+		"no run's report": {map[string]any{"lastReport": map[string]any{"job": "job"}}, ""},
 		"odd stop":        {map[string]any{"stop": 7}, ""},
 		"odd rewind":      {map[string]any{"rewound": "x"}, "rewound"},
 		"odd beginning":   {map[string]any{"begun": 7}, "begun"},
@@ -224,10 +225,10 @@ func TestForeign(t *testing.T) {
 		"odd end":         {map[string]any{"until": "later"}, "until"},
 		"odd checkpoint":  {map[string]any{"checkpoint": 7}, "checkpoint"},
 	} {
-		_, err := Of(config.Config{Project: "p", Database: "d"}, "job", documents.Document{Data: tt.data})
+		s, err := Of(config.Config{Project: "p", Database: "d"}, "job", documents.Document{Data: tt.data})
 		var foreign *ForeignError
-		if errors.As(err, &foreign) != (tt.field != "") || tt.field != "" && !strings.Contains(err.Error(), "updateMask.fieldPaths="+tt.field+"'") {
-			t.Errorf("%s: %v", name, err)
+		if errors.As(err, &foreign) != (tt.field != "") || tt.field != "" && !strings.Contains(err.Error(), "updateMask.fieldPaths="+tt.field+"'") || s.Last != nil {
+			t.Errorf("%s: %v, last report %v", name, err, s.Last)
 		}
 	}
 }

@@ -53,9 +53,8 @@ func TestPack(t *testing.T) {
 	entries, err := Pack(want)
 	ok(t, err)
 	got, err := Unpack(entries)
-	if diff := cmp.Diff(want, got, protocmp.Transform(), cmpopts.EquateEmpty()); err != nil || diff != "" {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
+	ok(t, err)
+	check.Same(t, "records", want, got, protocmp.Transform(), cmpopts.EquateEmpty())
 	if w := got[2].Write; !w.Found || len(w.Before) > 0 || !slices.Equal(w.Removed, []string{"gone"}) {
 		t.Errorf("an empty document that loses a field is %+v", w)
 	}
@@ -152,9 +151,7 @@ func TestRecordsThatNoRunLeft(t *testing.T) {
 
 func TestWhatCannotBeKept(t *testing.T) {
 	_, err := undo.Of(documents.Write{Op: documents.Delete, Ref: ref("a")}, documents.Document{Data: map[string]any{"odd": struct{}{}}}, true)
-	if err == nil || !strings.Contains(err.Error(), "things/a") || !strings.Contains(err.Error(), "odd") {
-		t.Error(err)
-	}
+	check.Fails(t, err, "things/a", "odd")
 	_, err = undo.Of(documents.Write{Op: documents.Delete, Ref: ref("a\x1b")}, documents.Document{Data: map[string]any{"odd": struct{}{}}}, true)
 	if err == nil || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("what a client wrote is repeated: %q", err)
@@ -306,9 +303,7 @@ func TestDoneOnly(t *testing.T) {
 		t.Errorf("without: %v, %v", writes, err)
 	}
 	entry.Answered(true)
-	if over := log.TakeOver(); len(over) != 0 {
-		t.Errorf("with a Todo %v is over", over)
-	}
+	check.Same(t, "over with a Todo", 0, len(log.TakeOver()))
 	entry.Answered(false)
 	if over := log.TakeOver(); len(over) != 1 || over[0] != entry.done(0) {
 		t.Errorf("without one %v is over", over)

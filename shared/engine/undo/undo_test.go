@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/encode"
 )
@@ -152,9 +153,7 @@ func TestNetOfADocumentSavedTwice(t *testing.T) {
 	first, last := Fields{"f": text("first")}, Fields{"f": text("last")}
 	all := Net([]Write{{Op: documents.Delete, Path: "p", Found: true, Before: first}, {Op: documents.Delete, Path: "p", Found: true, Before: last}})
 	want := []Change{{Path: "p", Found: true, Before: last, Whole: true}}
-	if diff := cmp.Diff(want, all, protocmp.Transform()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	check.Same(t, "all", want, all, protocmp.Transform())
 }
 
 // TestDecide has the cases that people meet.
@@ -244,9 +243,7 @@ func TestChangeShown(t *testing.T) {
 			}
 			parts = append(parts, text)
 		}
-		if said := c.change.What() + ": " + strings.Join(parts, " "); said != c.want {
-			t.Errorf("%s is said as %q, want %q", what, said, c.want)
-		}
+		check.Same(t, what, c.want, c.change.What()+": "+strings.Join(parts, " "))
 	}
 }
 
@@ -259,9 +256,7 @@ func TestValues(t *testing.T) {
 		`[1, "a", [], {}]`:            []any{1, "a", []any{}, map[string]any{}},
 		`{"a": 1, "b": {"c": null}}`:  map[string]any{"b": map[string]any{"c": nil}, "a": 1},
 	} {
-		if got := *Shown(encoded(t, map[string]any{"f": v})["f"]); got != want {
-			t.Errorf("%v is shown as %s, want %s", v, got, want)
-		}
+		check.Same(t, fmt.Sprint(v, " is shown as"), want, *Shown(encoded(t, map[string]any{"f": v})["f"]))
 	}
 	if long := Shown(encoded(t, map[string]any{"f": strings.Repeat("x", 10_000)})["f"]); len(*long) > MaxShown+10 {
 		t.Errorf("a long value is shown with %d bytes", len(*long))

@@ -2,10 +2,12 @@ package criteria_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
@@ -38,9 +40,7 @@ func TestWhatCannotBeCompared(t *testing.T) {
 	t.Parallel()
 	for _, value := range []any{"1", true, math.NaN(), math.Inf(1), []any{int64(1)}, map[string]any{}} {
 		for _, key := range []string{"==", "!=", "<", "<=", ">", ">="} {
-			if got := judge(criteria.Ops{key: int64(1)}, value); got != criteria.Unclear {
-				t.Errorf("%v (%[1]T) %s 1: %v", value, key, got)
-			}
+			check.Same(t, fmt.Sprint(value, key, 1), criteria.Unclear, judge(criteria.Ops{key: int64(1)}, value))
 		}
 	}
 }
@@ -158,8 +158,6 @@ func TestClaims(t *testing.T) {
 		{"claims.all", "array-contains", large, criteria.Met}, {"claims.half", "==", 1.5, criteria.Met}, {"claims.half", "<", int64(2), criteria.Met},
 		{"claims.n", "==", "9007199254740993", criteria.Unclear}, {"claims.infinite", ">", large, criteria.Unclear},
 	} {
-		if got := (criteria.Condition{Field: tt.field, Ops: criteria.Ops{tt.op: tt.value}}).Holds(of); got != tt.want {
-			t.Errorf("%s %s %v: %v, want %v", tt.field, tt.op, tt.value, got, tt.want)
-		}
+		check.Same(t, fmt.Sprint(tt), tt.want, criteria.Condition{Field: tt.field, Ops: criteria.Ops{tt.op: tt.value}}.Holds(of))
 	}
 }

@@ -196,9 +196,10 @@ func (r *round) runResumed() {
 			r.t.Fatal(err)
 		}
 	}
-	steps := []time.Duration{0, r.Steps[len(r.Steps)-1]}
-	if r.inPart { // nobody tells a job of an item that it may judge again: it looks at all once a day
-		steps[0] = 25 * time.Hour
+	last := r.Steps[len(r.Steps)-1]
+	steps := []time.Duration{0, last}
+	if r.inPart { // nobody tells a job of an item that it may judge again: it may look at all once a day
+		steps[0] = last
 	}
 	for _, d := range steps {
 		r.Now = r.Now.Add(d)

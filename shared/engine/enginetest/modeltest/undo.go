@@ -66,7 +66,7 @@ func (r *round) undoAll() {
 func (r *round) undo(runID string, o restore.Options) map[string]restore.Outcome {
 	r.t.Helper()
 	done := map[string]restore.Outcome{}
-	o.WithoutReport = true // which runs of the worker do not leave
+	o.WithoutReport, o.Claims = true, true // reports are what runs of the worker do not leave, and by claims a rule may judge
 	err := r.restorer.Undo(r.t.Context(), runID, o, func(outcome restore.Outcome) error {
 		was := done[outcome.Target].Step
 		if isFirst := was != undo.Recreate && (was == undo.Nothing || outcome.Step == undo.Recreate); isFirst && !r.noBucket(outcome) {

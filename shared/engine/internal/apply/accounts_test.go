@@ -66,9 +66,7 @@ func TestAccountsOfSeveralCommitsGoTogether(t *testing.T) {
 	}
 	slices.Sort(calls[1])
 	check.Same(t, "second call", []string{"a", "b", "bad", "c", "d"}, calls[1])
-	if got := fmt.Sprint(results); got != "[[<nil>] [<nil> <nil>] [refused <nil>] [<nil>]]" {
-		t.Errorf("results %s", got)
-	}
+	check.Same(t, "results", "[[<nil>] [<nil> <nil>] [refused <nil>] [<nil>]]", fmt.Sprint(results))
 	if third := remove("x", "y"); len(third) != 2 || third[0] == nil || third[1] == nil {
 		t.Errorf("results of a call that panics: %v", third)
 	}
@@ -118,8 +116,6 @@ func TestNamesLastAMinute(t *testing.T) {
 			})
 		}
 		batches.Wait()
-		if reads != step.reads {
-			t.Errorf("%d readings after %s, want %d", reads, step.after, step.reads)
-		}
+		check.Same(t, "readings after "+fmt.Sprint(step.after), step.reads, reads)
 	}
 }

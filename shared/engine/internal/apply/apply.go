@@ -179,11 +179,11 @@ func (a *Applier) do(ctx context.Context, batch []*decide.Item) {
 }
 
 // unlisted returns those items that are not on the list of what the jobs keep: somebody may have put them there since they were
-// planned, or since the commit that led to them. Of documents, the commit asks.
+// planned, or since the commit that led to them. Of documents, the commit asks again.
 func (a *Applier) unlisted(ctx context.Context, batch []*decide.Item) (due []*decide.Item) {
 	for _, item := range batch {
 		listed := a.Keeps(item)
-		if listed.Kind != decide.Kept || item.Rule != nil {
+		if listed.Kind != decide.Kept {
 			due = append(due, item)
 			continue
 		}

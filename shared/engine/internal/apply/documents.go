@@ -78,7 +78,7 @@ func (a *Applier) shareOf(rule cleanup.AnyRule) int {
 	if a.shares == nil {
 		a.shares = map[string]int{}
 	}
-	a.shares[rule.Named()] = cmp.Or(a.shares[rule.Named()], min(startShare, rule.Together()))
+	a.shares[rule.Named()] = cmp.Or(a.shares[rule.Named()], startShare)
 	return a.shares[rule.Named()]
 }
 
@@ -91,7 +91,7 @@ func (a *Applier) learn(rule cleanup.AnyRule, n int, tooMuch bool, c attempt) {
 	case tooMuch:
 		a.shares[rule.Named()] = max(1, min(share, n/2))
 	case n == share && len(c.outcomes) == n && 2*c.sent <= cleanup.MaxRoom && 4*c.bytes <= maxTogether:
-		a.shares[rule.Named()] = min(2*share, rule.Together())
+		a.shares[rule.Named()] = 2 * share // a batch has no more than the rule allows
 	}
 }
 
@@ -222,7 +222,7 @@ func (a *Applier) sumOf(ctx context.Context, of *decide.Item, all []*decide.Item
 	if sum.Kind == decide.Failed {
 		sum.Err = fmt.Errorf("%d of its follow-ups failed, the first: %w", failed, sum.Err)
 	}
-	if of.Again && done > 0 && !stuck && sum.Kind != decide.OutOfTime {
+	if of.Again && done > 0 && !stuck {
 		return decide.Fate{}
 	}
 	return sum

@@ -47,8 +47,8 @@ func joins(f, other cleanup.FollowUp) bool {
 // finish does what an earlier run left to do.
 func (a *Applier) finish(ctx context.Context, one []*decide.Item) {
 	item := one[0]
-	d, found, err := a.Documents.Get(ctx, item.Ref.Path())
-	if err == nil && (!found || decide.VersionAt(d.UpdateTime) != item.Version) {
+	d, _, err := a.Documents.Get(ctx, item.Ref.Path())
+	if err == nil && decide.VersionAt(d.UpdateTime) != item.Version {
 		err = documents.ErrChanged // what it holds now was neither counted nor shown
 	}
 	if err != nil {

@@ -134,7 +134,7 @@ func rulesOf(j cleanup.Job) map[string]cleanup.AnyRule {
 // Proposes returns an error if the job itself does not declare an item.
 func Proposes(j cleanup.Job, i *Item) error {
 	held := func(f cleanup.Files) bool { return objects.Folders{f.Folder}.Hold(i.Object.Name) }
-	if i.Object != nil && !slices.ContainsFunc(j.Reach.Objects, held) || i.Account != nil && !j.Reach.Account {
+	if i.Object != nil && !slices.ContainsFunc(j.Reach.Objects, held) {
 		return fmt.Errorf("job %s would do this, %w", j.Name, ErrReach)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
@@ -58,9 +59,8 @@ func TestNumbersAndShares(t *testing.T) {
 			p.Count(c)
 		}
 		got, err := p.trips(t.Context())
-		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
-			t.Errorf("%s: (-want +got):\n%s%v", name, diff, err)
-		}
+		check.OK(t, err)
+		check.Same(t, name, tt.want, got)
 	}
 }
 

@@ -38,7 +38,7 @@ type Planner struct {
 	options Options
 
 	checkpoints []checkpoint
-	size        int                    // actions as MAX_ACTIONS counts them, without those of dropped sections
+	size        int                    // actions as MAX_ACTIONS counts them
 	bytes       int                    // of what is proposed
 	section     *section               // which is being planned
 	previewed   int                    // actions of which a preview has worked out what goes with them

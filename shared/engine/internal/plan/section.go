@@ -61,7 +61,6 @@ func (p *Planner) Section(ctx context.Context, of cleanup.Section, plan func() e
 // it, and comes back to it in its turn; behind one without a name, it begins where this one did.
 func (p *Planner) drop() {
 	s := p.section
-	p.size -= s.actions.Due
 	for _, item := range p.Items[s.first:] {
 		p.bytes -= bytesOf(item)
 	}

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -91,16 +92,12 @@ func TestObjectsThatCannotComeBack(t *testing.T) {
 		})})
 		if tt.fails {
 			err := w.tried(t, report.RunID, apply)
-			if err == nil || !strings.Contains(err.Error(), message) {
-				t.Errorf("%s: %v", message, err)
-			}
+			check.Fails(t, err, message)
 			continue
 		}
 		steps, why := w.undo(t, report.RunID, apply)
 		enginetest.Want(t, message, []string{"gs://bucket/orphan"}, steps[undo.Lost])
-		if reason := why["gs://bucket/orphan"]; !strings.Contains(reason, message) {
-			t.Errorf("%s: %s", message, reason)
-		}
+		check.Holds(t, why["gs://bucket/orphan"], message)
 		enginetest.Want(t, "objects", 3, len(w.Objects(t)))
 	}
 }

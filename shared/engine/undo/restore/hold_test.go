@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -25,6 +27,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
@@ -32,14 +35,23 @@ import (
 // not anybody knows its name. One that never ran and is about other things does its work. Then all is deleted again.
 func TestHeld(t *testing.T) {
 	w, rep := newRun(t)
-	w.Set(t, "cleanupJobs/elsewhere", map[string]any{})
+	w.Set(t, "cleanupJobs/elsewhere", enginetest.From("behind it"))
 	known, unrelated := job, cleanup.Job{Name: "unrelatedJob", Plan: func(context.Context, *cleanup.Planner) error { return nil }}
 	known.Name = "knownJob"
 	w.restorer.Jobs = map[string]cleanup.Job{"testJob": job, known.Name: known, unrelated.Name: unrelated}
+	for name, reach := range map[string]cleanup.Reach{
+		"judges": {Items: "drafts"}, "writes": {Items: "x", Writes: []string{"drafts"}}, "signsOut": {Items: "x", Account: true}, "unlike": {Items: "x"},
+	} {
+		rule := plain
+		rule.Reach, rule.Change = reach, users.Change
+		w.restorer.Jobs[name] = cleanup.Job{Name: name, Rules: []cleanup.AnyRule{rule}}
+		w.Set(t, "cleanupJobs/"+name, map[string]any{})
+	}
 	w.undo(t, rep.RunID, restore.Options{Apply: true, By: "ann"})
 	held, kept := said(t, w.restorer)
-	enginetest.Want(t, "held", []string{"elsewhere", "new-jobs", "testJob"}, held)
+	enginetest.Want(t, "held", []string{"elsewhere", "judges", "new-jobs", "signsOut", "testJob", "writes"}, held)
 	enginetest.Want(t, "kept", 0, len(kept))
+	enginetest.Want(t, "begins anew", any(true), w.Documents(t, "cleanupJobs")["elsewhere"]["rewound"])
 	next := w.Run(t, "")
 	enginetest.Want(t, "next", report.Skipped, next.Status)
 	if len(next.Warnings) != 1 || !strings.Contains(next.Warnings[0], `by "ann", because "it came back by undoing a run"`) {
@@ -94,9 +106,15 @@ func TestNothingCameBack(t *testing.T) {
 	w, rep := newRun(t)
 	w.undo(t, rep.RunID, apply)
 	w.resume(t)
+	once, lost := w.restorer, new(atomic.Bool)
+	w.restorer = w.losing(t, lost)
 	w.undo(t, rep.RunID, apply)
+	enginetest.Want(t, "an answer was lost", true, lost.Load())
 	held, _ := said(t, w.restorer)
 	enginetest.Want(t, "held", []string(nil), held)
+	ok(t, once.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error { return once.Hold(t.Context(), "testJob", "ann", "not yet") }))
+	held, _ = said(t, w.restorer)
+	enginetest.Want(t, "held meanwhile", []string{"testJob"}, held)
 	byHand, byUndo := enginetest.HeldBy("ann", "the rule is wrong"), enginetest.HeldBy("ann", "it came back")
 	byUndo["held"].(map[string]any)["runId"] = "testJob-other"
 	for name, record := range map[string]map[string]any{"by hand": byHand, "by another undo": byUndo} {
@@ -109,17 +127,22 @@ func TestNothingCameBack(t *testing.T) {
 		w.Delete(t, path)
 	}
 	w.Set(t, "users/u1", map[string]any{"name": "another"})
-	var lost atomic.Bool
-	w.restorer = w.dying(t, new(atomic.Bool), func(request any, send func() error) error {
+	lost.Store(false)
+	w.undo(t, rep.RunID, restore.Options{Apply: true, Only: []string{"users/u1", "drafts/u1"}})
+	enginetest.Want(t, "an answer was lost", true, lost.Load())
+	w.keeps(t, "drafts/u1")
+}
+
+// losing loses the first answer to what holds a job, once more whenever lost is reset.
+func (w world) losing(t *testing.T, lost *atomic.Bool) restore.Project {
+	t.Helper()
+	return w.dying(t, new(atomic.Bool), func(request any, send func() error) error {
 		commit, _ := request.(*firestorepb.CommitRequest)
 		if strings.Contains(fmt.Sprint(commit.GetWrites()), "undoing a run") && lost.CompareAndSwap(false, true) {
 			return errors.Join(send(), status.Error(codes.Unavailable, "lost"))
 		}
 		return send()
 	})
-	w.undo(t, rep.RunID, restore.Options{Apply: true, Only: []string{"users/u1", "drafts/u1"}})
-	enginetest.Want(t, "an answer was lost", true, lost.Load())
-	w.keeps(t, "drafts/u1")
 }
 
 // TestTooManyToKeep: nothing comes back, and nothing is kept.
@@ -164,14 +187,11 @@ func TestRecordThatNobodyCanRead(t *testing.T) {
 	w, rep := newRun(t)
 	w.Set(t, "cleanupJobs/zebra", map[string]any{"held": "yes"})
 	err := w.tried(t, rep.RunID, apply)
-	if err == nil || !strings.Contains(err.Error(), "the field held of cleanupJobs/zebra is not one that this program wrote: delete that field") {
-		t.Errorf("%v", err)
-	}
+	check.Fails(t, err, "the field held of cleanupJobs/zebra is not one that this program wrote: delete that field")
 	w.Delete(t, "cleanupJobs/zebra")
 	held, _ := said(t, w.restorer)
-	if held != nil || len(w.Documents(t, "users")) != 0 {
-		t.Errorf("held: %v, users: %v", held, w.IDs(t, "users"))
-	}
+	enginetest.Want(t, "held", []string(nil), held)
+	enginetest.Want(t, "users", 0, len(w.Documents(t, "users")))
 }
 
 // TestKilledUndo ends an undo before and after each commit. Before what the run has left to do is forgotten, all jobs are held;
@@ -258,4 +278,111 @@ func (w world) dying(t *testing.T, dead *atomic.Bool, disturb func(request any, 
 	}, w.Getenv, nil, config.Firestore, config.Storage, config.Auth)
 	p.Jobs = w.restorer.Jobs
 	return p
+}
+
+// TestTwoUndosOfARun: of two processes, one is refused: what it did not bring back itself it would take for what is not back, and
+// release it. One that was killed is waited for, and it is said until when.
+func TestTwoUndosOfARun(t *testing.T) {
+	w, rep := newRun(t)
+	w.lease(t, undo.HolderPrefix+rep.RunID, time.Minute)
+	until := w.Clock().Add(time.Minute).UTC().Format("T15:04")
+	if err := w.tried(t, rep.RunID, apply); !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), until) {
+		t.Errorf("after one that was killed: %v, want that it ends at %s", err, until)
+	}
+	now := w.Clock().Add(2 * time.Minute)
+	w.Clock = func() time.Time { return now }
+	var once sync.Once
+	err := w.restorer.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error {
+		once.Do(func() {
+			check.Is(t, "beside another", w.tried(t, rep.RunID, apply), restore.ErrUnderWay)
+		})
+		return nil
+	})
+	ok(t, err)
+	enginetest.Want(t, "the next run", report.Skipped, w.Run(t, "").Status)
+}
+
+// TestOtherDatabases: files and accounts are those of all of a project's databases, whose jobs are held for them too, or keep
+// them. None of these may be under way.
+func TestOtherDatabases(t *testing.T) {
+	w, report := newRun(t)
+	other := enginetest.OpenRestorer(t, backends.Hooks{}, func(name string) string {
+		if name == "FIRESTORE_DATABASE" {
+			return "other"
+		}
+		return w.Getenv(name)
+	}, nil, config.Firestore)
+	o := restore.Options{Apply: true, Elsewhere: func(f func(restore.Project) error) error { return f(other) }}
+	running := documents.Write{
+		Op: documents.Set, Ref: documents.Ref{Collection: "cleanupJobs", ID: "otherJob"},
+		Data: enginetest.Leased("otherJob-1", time.Now().Add(time.Minute)),
+	}
+	ok(t, other.DB.Put(t.Context(), []documents.Write{running}))
+	check.Is(t, "beside a run", w.tried(t, report.RunID, o), restore.ErrUnderWay)
+	held, _ := said(t, other)
+	enginetest.Want(t, "held after that", []string(nil), held)
+	running.Data = map[string]any{}
+	ok(t, other.DB.Put(t.Context(), []documents.Write{running}))
+	file := "gs://" + w.Bucket + "/users/u1/a.png"
+	part := o
+	part.Only, part.Elsewhere = []string{"drafts/u0"}, func(func(restore.Project) error) error {
+		t.Error("the jobs of another database are asked about a document")
+		return nil
+	}
+	w.undo(t, report.RunID, part)
+	part = o
+	part.Only = []string{"drafts/u1", "account u1", file}
+	w.undo(t, report.RunID, part)
+	held, kept := said(t, other)
+	enginetest.Want(t, "held after a part", []string(nil), held)
+	enginetest.Want(t, "kept there", map[string][]string{"all-jobs": {"account u1", file}}, kept)
+	w.undo(t, report.RunID, o)
+	held, _ = said(t, other)
+	enginetest.Want(t, "held", []string{"new-jobs", "otherJob", "testJob"}, held)
+}
+
+// TestCallThatEndsMeanwhile: what a run's last call still wrote before the undo had the lease comes back too.
+func TestCallThatEndsMeanwhile(t *testing.T) {
+	w, report := newRun(t)
+	var once sync.Once
+	w.restorer.Clock = func() time.Time { // which is first asked right before the lease is taken
+		once.Do(func() {
+			w.log(t, report.RunID, "999999", time.Now(),
+				undo.Record{Write: &undo.Write{Op: documents.Delete, Path: "drafts/last", Found: true, Before: undo.Fields{}}})
+		})
+		return time.Now()
+	}
+	w.undo(t, report.RunID, apply)
+	enginetest.Want(t, "drafts", 4, len(w.Documents(t, "drafts")))
+}
+
+// TestOperatorsClockIsOff: whatever the clock says where a run is taken back, the lease of the undo keeps runs out, that of a
+// run keeps the undo out, and one that has ended keeps nobody out.
+func TestOperatorsClockIsOff(t *testing.T) {
+	for name, off := range map[string]time.Duration{"slow": -3 * time.Minute, "fast": 3 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			w, rep := newRun(t)
+			w.restorer.Clock = func() time.Time { return time.Now().Add(off) }
+			for _, apply := range []bool{false, true} {
+				w.lease(t, "testJob-other", time.Minute)
+				err := w.tried(t, rep.RunID, restore.Options{Apply: apply})
+				if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "testJob-other") {
+					t.Errorf("apply %t: beside a run: %v", apply, err)
+				}
+			}
+			w.Set(t, "cleanupJobs/another", enginetest.Leased("another-1", time.Now().Add(-time.Minute)))
+			w.lease(t, "testJob-other", -time.Minute)
+			var once sync.Once
+			err := w.restorer.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error {
+				once.Do(func() {
+					enginetest.Want(t, "a run meanwhile", report.Skipped, w.Run(t, "").Status)
+				})
+				return nil
+			})
+			if err != nil {
+				t.Errorf("after a run has ended: %v", err)
+			}
+			enginetest.Want(t, "drafts that are back", 3, len(w.Documents(t, "drafts")))
+		})
+	}
 }

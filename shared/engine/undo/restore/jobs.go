@@ -15,13 +15,15 @@ import (
 
 // reach is what a job and its rules can delete and change.
 type reach struct {
-	own   cleanup.Reach    // of the job itself
+	own   cleanup.Reach    // of the job itself, which deletes accounts by its rule for them
 	all   []cleanup.Reach  // with those of its rules
 	files []*regexp.Regexp // names of objects
 }
 
 func reachOf(j cleanup.Job) (r reach) {
-	r.own, r.all = j.Reach, []cleanup.Reach{j.Reach}
+	r.own = j.Reach
+	r.own.Account = j.AccountRule != nil
+	r.all = []cleanup.Reach{r.own}
 	for _, rule := range j.Rules {
 		r.all = append(r.all, rule.Reaches())
 	}

@@ -246,9 +246,7 @@ func TestConflicts(t *testing.T) {
 		"users/u0": "created it", "friends/u0": "changed count", "gone/u0": "changed it", "gs://bucket/orphan": "uploaded it again",
 		"gs://bucket/users/u0/a.png": "only together with users/u0", "account u0": "only together with users/u0",
 	} {
-		if !strings.Contains(why[target], part) {
-			t.Errorf("%s: %q should say %q", target, why[target], part)
-		}
+		check.Holds(t, why[target], part)
 	}
 	u1 := w.Documents(t, "friends")["u1"]
 	enginetest.Want(t, "friends/u1", map[string]any{"friend": "u1", "count": int64(5), "other": "y"}, u1)
@@ -324,9 +322,7 @@ func TestOnlyAFolder(t *testing.T) {
 	enginetest.Want(t, "objects", []string{"users/u1/b/c.png", "users/u1/b/d.png"}, w.Objects(t))
 	w.keeps(t, folder+"u1/b/c.png", folder+"u1/b/d.png")
 	err := w.tried(t, report.RunID, restore.Options{Apply: true, Only: []string{folder + "u1/none/"}})
-	if !errors.Is(err, restore.ErrNotInLog) {
-		t.Errorf("a folder that held nothing: %v", err)
-	}
+	check.Is(t, "a folder that held nothing", err, restore.ErrNotInLog)
 	w.undo(t, report.RunID, restore.Options{Apply: true, Only: []string{folder + "u2/"}})
 	all := []string{"users/u1/b/c.png", "users/u1/b/d.png", "users/u2/a.png"}
 	enginetest.Want(t, "objects", all, w.Objects(t))
@@ -374,18 +370,43 @@ func TestLeaseLost(t *testing.T) {
 				}
 				return nil
 			})
-			if !errors.Is(err, restore.ErrLeaseLost) {
-				t.Fatal(err)
-			}
+			check.Is(t, "undo", err, restore.ErrLeaseLost)
 			if told == 0 || len(w.Objects(t)) == 4 {
 				t.Errorf("%d told, %d objects: want a part of it", told, len(w.Objects(t)))
 			}
 			w.lease(t, "", 0)
 			w.undo(t, report.RunID, apply)
-			if things := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t)); things != 10 {
-				t.Errorf("%d things are back, want all 10", things)
-			}
+			enginetest.Want(t, "things that are back", 10, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts"))+len(w.Objects(t)))
 		})
+	}
+}
+
+// TestNothingComesBackWithoutTheLease: it is asked for right before whatever is written, and not only before each entry of the log.
+func TestNothingComesBackWithoutTheLease(t *testing.T) {
+	for _, only := range [][]string{nil, {"account u0"}} {
+		nothingComesBackWithoutTheLease(t, only)
+	}
+}
+
+func nothingComesBackWithoutTheLease(t *testing.T, only []string) {
+	t.Helper()
+	for entry, lost := 0, true; lost; entry++ {
+		w, report := newRun(t)
+		now, late := time.Now(), atomic.Int64{}
+		w.Clock = func() time.Time { return now.Add(time.Duration(late.Load())) }
+		err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true, Only: only, Progress: func(done, _ int) {
+			if done == entry {
+				late.Store(int64(3 * time.Minute))
+			}
+		}}, func(o restore.Outcome) error {
+			if late.Load() > 0 && o.Step.Back() {
+				t.Errorf("%s came back", o.Target)
+			}
+			return nil
+		})
+		if lost = late.Load() > 0; err != nil && (!lost || !errors.Is(err, restore.ErrLeaseLost)) {
+			t.Errorf("entry %d: %v", entry, err)
+		}
 	}
 }
 
@@ -462,9 +483,7 @@ func TestObjectsThatAreNotThere(t *testing.T) {
 	lost := []string{"gs://bucket/orphan", "gs://bucket/users/u0/a.png", "gs://bucket/users/u1/a.png", "gs://bucket/users/u2/a.png"}
 	enginetest.Want(t, "lost", lost, steps[undo.Lost])
 	for _, target := range lost {
-		if !strings.Contains(why[target], "not among the bucket's soft-deleted objects and versions") {
-			t.Errorf("%s: %q", target, why[target])
-		}
+		check.Holds(t, why[target], "not among the bucket's soft-deleted objects and versions")
 	}
 	w.Put(t, "users/u0/a.png", nil, nil)
 	file := "gs://" + w.Bucket + "/users/"
@@ -493,9 +512,7 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 	} {
 		for _, apply := range []bool{false, true} {
 			err := tt.p.Undo(t.Context(), tt.runID, restore.Options{Apply: apply}, func(o restore.Outcome) error { return fmt.Errorf("%+v", o) })
-			if !errors.Is(err, tt.want) {
-				t.Errorf("%s: %v, want %v", name, err, tt.want)
-			}
+			check.Is(t, name, err, tt.want)
 		}
 	}
 	enginetest.Want(t, "users that are back", 0, len(w.Documents(t, "users")))
@@ -566,6 +583,7 @@ func TestAnotherBucket(t *testing.T) {
 	refused("a run that was killed")
 	w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "users", 3, len(w.Documents(t, "users")))
+	enginetest.Want(t, "its report", any("killed"), w.Documents(t, "cleanupRuns")[report.RunID]["status"])
 }
 
 // TestAnotherJobIsUnderWay: it might delete what comes back, for it began before it could know. One that begins later knows.
@@ -635,7 +653,7 @@ func TestStayed(t *testing.T) {
 	for _, which := range []string{"neither", "first", "second", "both"} {
 		w, report := newRun(t)
 		passes := job
-		passes.Reach.Account = true
+		passes.AccountRule = new(cleanup.AccountRule)
 		w.restorer.Jobs = map[string]cleanup.Job{job.Name: passes}
 		generation := w.Put(t, "users/z/a.png", nil, []byte("z")).Generation
 		w.deleteObject(t, "users/z/a.png")
@@ -839,9 +857,7 @@ func TestForgedAccounts(t *testing.T) {
 		})
 		slices.Sort(refused)
 		slices.Sort(back)
-		if !errors.Is(err, restore.ErrRefused) {
-			t.Errorf("%+v: %v", o, err)
-		}
+		check.Is(t, fmt.Sprintf("%+v", o), err, restore.ErrRefused)
 		if len(o.Only) > 0 {
 			enginetest.Want(t, "refused of one", []string{"account x1"}, refused)
 			enginetest.Want(t, "back of one", 0, len(back))
@@ -875,9 +891,7 @@ func TestDamagedLog(t *testing.T) {
 				t.Errorf("%s: %s %s", name, o.Step, o.Target)
 				return nil
 			})
-			if err == nil || !strings.Contains(err.Error(), log+"/"+name) || !strings.Contains(err.Error(), "delete what of it") {
-				t.Errorf("%s: %v", name, err)
-			}
+			check.Fails(t, err, log+"/"+name, "delete what of it")
 		}
 		if held, _ := said(t, w.restorer); held != nil {
 			t.Errorf("held: %v", held)
@@ -899,9 +913,7 @@ func TestForgedRuns(t *testing.T) {
 	tries := func(want error, o restore.Options) {
 		t.Helper()
 		o.Apply = true
-		if err := w.tried(t, id, o); !errors.Is(err, want) {
-			t.Errorf("%v, want %v", err, want)
-		}
+		check.Is(t, "undo", w.tried(t, id, o), want)
 	}
 	tries(restore.ErrNoReport, restore.Options{})
 	w.Set(t, "cleanupRuns/"+id, map[string]any{"job": "anotherJob"})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -109,6 +110,37 @@ func TestTriedAgain(t *testing.T) {
 	enginetest.Want(t, "done", foretold, steps)
 	enginetest.Want(t, "friends/u0", int64(5), w.Documents(t, "friends")["u0"]["count"])
 	enginetest.Want(t, "attempts", 3, int(refused.Load()))
+}
+
+// TestWrittenMeanwhile: what somebody writes after a document was looked at stays, whatever was to be done to it.
+func TestWrittenMeanwhile(t *testing.T) {
+	w, rep := newRun(t)
+	n := func(n int64) undo.Fields {
+		return undo.Fields{"n": {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: n}}}
+	}
+	w.Set(t, "friends/whole", map[string]any{"n": int64(2)})
+	w.log(t, rep.RunID, "999999", w.Now, undo.Record{Write: &undo.Write{Op: documents.Set, Path: "friends/whole", Found: true, Before: n(1), After: n(2)}})
+	foretold, _ := w.undo(t, rep.RunID, restore.Options{})
+	all := map[string]undo.Step{"drafts/u0": undo.Recreate, "friends/u1": undo.Revert, "gone/u2": undo.Remove, "friends/whole": undo.Replace}
+	theirs := map[string]any{"n": int64(7), "count": int64(7)}
+	var written sync.Map
+	w.disturb(t, before(func(commit *firestorepb.CommitRequest) error {
+		for path := range all {
+			if _, was := written.Load(path); !was && strings.Contains(fmt.Sprint(commit.GetWrites()), "/documents/"+path+`"`) {
+				written.Store(path, true)
+				w.Set(t, path, theirs)
+			}
+		}
+		return nil
+	}))
+	_, why := w.undo(t, rep.RunID, apply)
+	for path, step := range all {
+		if collection, id, _ := strings.Cut(path, "/"); !slices.Contains(foretold[step], path) || why[path] == "" {
+			t.Errorf("%s: foretold %v, in the end %q", path, foretold, why[path])
+		} else {
+			enginetest.Want(t, path, theirs, w.Documents(t, collection)[id])
+		}
+	}
 }
 
 // TestLargeDocuments come back in commits of a size that Firestore and its emulator take, also those that are one item.
