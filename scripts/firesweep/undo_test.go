@@ -104,7 +104,7 @@ func TestUndoOfAPart(t *testing.T) {
 	o.refuses(t, exitFailed, "no run with the id cleanupReports-20260101T000000Z-0123abcd is known", "undo", "cleanupReports-20260101T000000Z-0123abcd")
 	o.refuses(t, exitWrongUse, "reports/typo", "undo", "--yes", "--only", "reports/r01", "--only", "reports/typo", run)
 	for _, none := range [][]string{{"--only", "/reports/r01"}, {"--only", "r01"}, {"--where", "reporter=u2"}} {
-		o.refuses(t, exitWrongUse, none[1]+": the undo log does not have it: undo alone lists what it has, as posts/abc, ",
+		o.refuses(t, exitWrongUse, none[1]+": the undo log does not have it: undo alone lists it all, as posts/abc, ",
 			append([]string{"undo", "--yes", run}, none...)...)
 	}
 	o.now = o.now.Add(time.Hour)

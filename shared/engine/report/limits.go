@@ -61,8 +61,8 @@ func Limited(e cleanup.LimitError, database string) string {
 			of += fmt.Sprintf(", like %d others,", e.Others)
 		}
 		return fmt.Sprintf("%s holds no document at all, yet the rule looks for some there: make sure that database %s is the right "+
-			"one (FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them under that name%s. If it is rightly empty, put a "+
-			"document into it", of, database, gone)
+			"one (FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them under that name%s. If it is rightly empty, "+
+			"put a document into it", of, database, gone)
 	}
 	return e.Why
 }

@@ -11,7 +11,7 @@ import (
 // Thing is what a run did to a document, an object or an account in all.
 type Thing struct {
 	Target  string  `json:"target"`           // as [Record.Target]
-	What    string  `json:"what,omitempty"`   // "deleted", "changed", "created" or [Unsure]; empty of an item that is none of these itself
+	What    string  `json:"what,omitempty"`   // "deleted", [Unsure], "changed" or "created"; empty of an item that is none of these
 	Action  string  `json:"action,omitempty"` // of an item that was judged
 	Reason  string  `json:"reason,omitempty"` // likewise
 	Sent    bool    `json:"sent,omitempty"`

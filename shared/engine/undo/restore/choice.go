@@ -12,7 +12,7 @@ import (
 // it.
 type Where struct{ Field, Value string }
 
-// match notes what [Where] means in the records of an entry, and names the items with which documents were deleted that are named.
+// match notes what [Where] means in the records of an entry, and names the items of deleted documents that are named.
 func (u *undoing) match(records []undo.Record) {
 	for i, r := range records {
 		item := undo.ItemOf(records, i)
