@@ -20,7 +20,7 @@ import (
 type foundThing struct {
 	Run    string `json:"run"`
 	Target string `json:"target"`
-	What   string `json:"what"` // "deleted", "changed" or "created"
+	What   string `json:"what"` // as [undo.Thing] has it
 	Reason string `json:"reason,omitempty"`
 	// Undone says that the run was taken back since; nil if it was not, or if that is not known.
 	Undone *report.Undone `json:"undone,omitempty"`
@@ -50,7 +50,11 @@ func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 	if err != nil {
 		return err
 	}
-	return a.show(map[string]any{"searched": runs, "found": found}, func(p *printer) { p.found(found, runs, what, all) },
+	var then []string
+	if len(found) > 0 && a.Jobs[a.entryOfRun(found[0].Run).Name].Name == "" {
+		then = []string{ofThen}
+	}
+	return a.show(map[string]any{"searched": runs, "found": found}, func(p *printer) { p.found(found, runs, what, all, then...) },
 		len(found) == 0)
 }
 
@@ -67,6 +71,7 @@ func (a *app) find(ctx context.Context, p restore.Project, runID, what string, a
 		}
 	}
 	sum := undo.Sum{Bucket: rep.Bucket, Names: true, Of: func(r undo.Record) bool { return concerns(r, what) }}
+	sum.Killed = rep.Status == report.Killed || !saved && a.entryOfRun(runID).Trigger != manifest.Tasks
 	if err := readLog(ctx, p, runID, at, &sum); err != nil && !errors.Is(err, restore.ErrNoLog) { // or else it has just expired
 		return nil, err
 	}
@@ -99,8 +104,8 @@ func concerns(r undo.Record, what string) bool {
 // under reports whether a name is another, or below it.
 func under(name, other string) bool { return name == other || strings.HasPrefix(name, other+"/") }
 
-// found prints what was found, or where else to look.
-func (p *printer) found(found []foundThing, runs int, what string, all bool) {
+// found prints what was found, or where else to look. then is what an undo needs besides.
+func (p *printer) found(found []foundThing, runs int, what string, all bool, then ...string) {
 	if len(found) == 0 {
 		p.Say(yellow, 0, 2, "Nothing in the undo logs of %s is about %s. They are kept for UNDO_DAYS, seven unless set, and none "+
 			"are with 0. Of older runs of deployed jobs, Cloud Logging has the names, for 30 days unless you keep it longer.",
@@ -114,7 +119,8 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool) {
 		r := tableRow{Cells: []string{t.What, shortID(t.Run), t.Target}, Notes: []string{t.Reason}}
 		if t.Undone != nil {
 			r.Notes = append(r.Notes, backWords(t.Undone))
-		} else {
+		}
+		if t.Undone == nil || t.Undone.Partial {
 			back = ", and bring it back"
 		}
 		if rows = append(rows, r); shortID(t.Run) != run {
@@ -130,6 +136,6 @@ func (p *printer) found(found []foundThing, runs int, what string, all bool) {
 	p.Say("", 2, 2, "See what was in it%s:", back)
 	p.Type("show", run, target)
 	if back != "" {
-		p.Type("undo", "--only", target, run)
+		p.Type("undo", append([]string{"--only", target, run}, then...)...)
 	}
 }

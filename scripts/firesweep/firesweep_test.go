@@ -293,7 +293,7 @@ func TestWrongUse(t *testing.T) {
 		{"hold --keep reports/a", "say why"},
 		{"hold --keep reports --because x", "--keep: \"reports\" is no document's path"},
 		{"hold --keep gs://bucket --because x", "is no object and no folder"},
-		{"hold --keep faces/ben.jpg --because x", "--keep: there is no document faces/ben.jpg and none below it: a file or a folder is gs://"},
+		{"hold --keep faces/ben.jpg --because x", "--keep: there is no document faces/ben.jpg and none below it: is it misspelt? If it is a file or a folder, write gs://"},
 		{"hold --keep scans/ben/x/ --because x", "--keep: there is no document scans/ben/x/ and none below it"},
 		{"hold --keep reports/old/ --because x", "--keep: there is no document reports/old/ and none below it"},
 		{"hold --keep gs://other/a.png --because x", "--keep: no job uses the bucket other: they use demo-"},

@@ -170,8 +170,19 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 }
 
 // mustBeThere refuses a path that keeps nothing: where no database has a document, or one below it, and of objects in a bucket
-// that no job uses. Objects and accounts are not looked up.
+// that no job uses; and an account that does not exist, if it can be looked up. Objects are not looked up.
 func (a *app) mustBeThere(ctx context.Context, path string) error {
+	if uid, isAccount := strings.CutPrefix(path, report.AccountPrefix); isAccount {
+		var there map[string]bool
+		err := a.on(ctx, a.All[0], func(p restore.Project) (err error) {
+			there, err = p.Accounts.Exist(ctx, []string{uid})
+			return err
+		}, config.Firestore, config.Auth)
+		if err == nil && !there[uid] { // who may not look may hold all the same
+			return wrongUse("--keep: there is no account %s", uid)
+		}
+		return nil
+	}
 	if name, isObject := strings.CutPrefix(path, report.ObjectPrefix); isObject {
 		var used []string
 		for _, e := range a.All {
@@ -183,7 +194,7 @@ func (a *app) mustBeThere(ctx context.Context, path string) error {
 		}
 		return nil
 	}
-	there := strings.HasPrefix(path, report.AccountPrefix)
+	there := false
 	above, isAbove := strings.CutSuffix(path, "/")
 	ref, noDocument := documents.RefOf(above)
 	err := a.eachDatabase(func(on manifest.Entry) error {
@@ -208,8 +219,8 @@ func (a *app) mustBeThere(ctx context.Context, path string) error {
 		return err
 	})
 	if err == nil && !there {
-		err = wrongUse("--keep: there is no document %s and none below it: a file or a folder is gs://%s/%s",
-			path, cmp.Or(a.getenv("STORAGE_BUCKET"), "BUCKET"), path)
+		err = wrongUse("--keep: there is no document %s and none below it: is it misspelt? If it is a file or a folder, write "+
+			"gs://%s/%s", path, cmp.Or(a.getenv("STORAGE_BUCKET"), "BUCKET"), path)
 	}
 	return err
 }
@@ -455,7 +466,7 @@ func (p *printer) holding(h holding) {
 		}
 	}
 	for _, k := range h.Keep[:min(len(h.Keep), listed)] {
-		list("Kept", k.Hold, k.Path, k.Database)
+		list("On the keep list", k.Hold, k.Path, k.Database)
 	}
 	if more := len(h.Keep) - listed; more > 0 {
 		p.Say("", 2, 2, "and %s more: use --json", plural(more, "item"))

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"firebase.google.com/go/v4/auth"
+
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -174,11 +176,14 @@ func TestHoldKeep(t *testing.T) {
 	want(t, "left", []string{"a", "b"}, slices.Sorted(maps.Keys(o.Documents(t, "reports"))))
 	wantParts(t, oneLine(o.well(t, "plan", "cleanupReports")), "kept 1: "+jobstate.KeptListed)
 
+	o.Import(t, new(auth.UserToImport).UID("ann"))
+	o.well(t, "hold", "--yes", "--because", "x", "--keep", "account ann")
+	o.refuses(t, exitWrongUse, "--keep: there is no account nobody", "hold", "--yes", "--because", "x", "--keep", "account nobody")
 	o.refuses(t, exitFailed, "no job keeps reports/c: see firesweep hold", "resume", "--yes", "--keep", "reports/a", "--keep", "reports/c")
 	out, _ = o.ends(t, exitWrongUse, "resume", "--keep", "reports/a")
 	wantParts(t, out, "reports/a")
 	wantNone(t, out, "reports/b")
-	wantParts(t, o.well(t, "resume", "--yes", "--keep", "reports/a", "--keep", "reports/b/notes/"), "judge it again")
+	wantParts(t, o.well(t, "resume", "--yes", "--keep", "reports/a", "--keep", "reports/b/notes/", "--keep", "account ann"), "judge it again")
 	want(t, "kept", 0, len(parsed[holding](t, o.well(t, "hold", "--json")).Keep))
 	o.called(t, "cleanupReports", "")
 	want(t, "left", 0, len(o.Documents(t, "reports")))
@@ -190,10 +195,10 @@ func TestListOfMuchThatIsKept(t *testing.T) {
 	o := newOperator(t)
 	args := []string{"hold", "--yes", "--because", "an appeal"}
 	for n := range listed + 2 {
-		args = append(args, "--keep", fmt.Sprintf("account u%02d", n))
+		args = append(args, "--keep", fmt.Sprintf("gs://%s/u%02d", o.Bucket, n))
 	}
 	o.well(t, args...)
 	out := o.well(t, "hold")
-	want(t, "listed", listed, strings.Count(out, "  account u"))
+	want(t, "listed", listed, strings.Count(out, "  gs://"))
 	wantParts(t, out, "and 2 items more: use --json")
 }

@@ -192,10 +192,13 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.Options
 	}
 	if r, err := a.record(ctx, job); err == nil { // or else the plan says why not
 		p.Held = r.Held
+		if r.Holder != "" && a.clock().Before(r.Until) {
+			p.Warnings = append(p.Warnings, "a run does nothing yet: "+a.underWay(job.Name, r))
+		}
 	}
 	p.Doubts = a.doubts(ctx, job, p.Report)
 	if cfg, err := a.settings(job, config.Firestore); err == nil && cfg.UndoDays == 0 {
-		p.Warnings = []string{"UNDO_DAYS is 0: what a run deletes cannot be brought back"}
+		p.Warnings = append(p.Warnings, "UNDO_DAYS is 0: what a run deletes cannot be brought back")
 	}
 	p.Warnings = append(p.Warnings, log.said...)
 	return p

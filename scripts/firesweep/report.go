@@ -201,9 +201,9 @@ func isNeverFound(f report.Failure) bool {
 
 // backWords says when a run was taken back.
 func backWords(u *report.Undone) string {
-	what := "it"
+	what := "the run"
 	if u.Partial {
-		what = "a part of it"
+		what = "a part of the run"
 	}
 	return what + " was brought back at " + when(u.At) + " UTC"
 }

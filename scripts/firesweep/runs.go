@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -118,7 +119,8 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, name
 	return a.show(map[string]any{"jobs": all}, func(p *printer) {
 		p.standings(all, named)
 		for _, f := range former {
-			if last := f.record.State.Last; last != nil && a.clock().Sub(last.StartedAt) < report.RunRetention {
+			last := cmp.Or(f.record.State.Killed(f.record.Now), f.record.State.Last)
+			if last != nil && a.clock().Sub(last.StartedAt) < report.RunRetention {
 				p.Say("", 0, 2, "%s ran at %s UTC, and %s: %s", f.Job, when(last.StartedAt), noRule, p.cmd("show", shortID(last.RunID)))
 			}
 		}

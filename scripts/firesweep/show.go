@@ -68,17 +68,18 @@ func (a *app) showRun(ctx context.Context, all bool, name string, targets []stri
 	if err != nil {
 		return err
 	}
-	rep, bucket := seen.report, a.bucketOf(seen.runID)
+	rep, job := seen.report, a.entryOfRun(seen.runID)
+	sum := undo.Sum{Bucket: a.bucketOf(seen.runID), Killed: job.Trigger != manifest.Tasks}
 	if rep != nil {
-		bucket = rep.Bucket
+		sum.Bucket, sum.Killed = rep.Bucket, rep.Status == report.Killed
 	}
-	job := a.entryOfRun(seen.runID)
 	if len(targets) > 0 {
-		return a.showContents(ctx, job, seen.runID, bucket, targets)
+		return a.showContents(ctx, job, seen.runID, sum, targets)
 	}
 	run := shownRun{Report: rep}
 	if rep == nil || didSomething(rep) {
-		things, kept, unread := a.thingsOf(ctx, job, seen.runID, undo.Sum{Bucket: bucket, Names: true})
+		sum.Names = true
+		things, kept, unread := a.thingsOf(ctx, job, seen.runID, sum)
 		if unread != nil {
 			return unread
 		}
@@ -125,7 +126,7 @@ func (p *printer) run(run shownRun, of seen) {
 			p.Say("", 2, 2, "See what would come back, and bring it back:")
 			p.Type("undo", of.runID)
 		}
-	case run.Done()+run.Totals().Begun > 0:
+	case changed(run.Report):
 		p.Line("")
 		p.Say("", 2, 2, "The undo log has nothing of this run (UNDO_DAYS).")
 	}
@@ -154,8 +155,12 @@ func (a *app) sought(ctx context.Context, name string) (seen, error) {
 	}
 	jobs, err := a.jobsNamed([]string{name})
 	if err != nil {
-		return seen{}, wrongUse("%q is no run: name one by its id or the last part of that, as %s lists them, or a job for its "+
-			"last run", name, a.cmd("runs"))
+		former, _ := a.former(ctx) // of what cannot be read, nobody knows any
+		if !slices.ContainsFunc(former, func(f heldJob) bool { return f.Job == name }) {
+			return seen{}, wrongUse("%q is no run: name one by its id or the last part of that, as %s lists them, or a job for its "+
+				"last run", name, a.cmd("runs"))
+		}
+		jobs = []manifest.Entry{{Name: name}}
 	}
 	record, err := a.record(ctx, jobs[0])
 	last := cmp.Or(record.Killed(a.clock()), record.Last)
@@ -204,10 +209,9 @@ func (a *app) soughtShort(ctx context.Context, short string) (found seen, err er
 }
 
 // showContents shows what was in things that a run deleted or changed.
-func (a *app) showContents(ctx context.Context, job manifest.Entry, runID, bucket string, targets []string) error {
-	all, _, err := a.thingsOf(ctx, job, runID, undo.Sum{Bucket: bucket, Of: func(r undo.Record) bool {
-		return slices.Contains(targets, r.Target(bucket))
-	}})
+func (a *app) showContents(ctx context.Context, job manifest.Entry, runID string, sum undo.Sum, targets []string) error {
+	sum.Of = func(r undo.Record) bool { return slices.Contains(targets, r.Target(sum.Bucket)) }
+	all, _, err := a.thingsOf(ctx, job, runID, sum)
 	if err != nil {
 		return err
 	}
@@ -253,8 +257,9 @@ func (p *printer) did(d *did) {
 		for _, field := range t.Fields {
 			names = append(names, field.Name)
 		}
+		unsure := map[bool]string{true: t.What}[t.What == undo.Unsure && t.Action != ""]
 		row := tableRow{Cells: []string{cmp.Or(t.Action, t.What), t.Target},
-			Notes: []string{t.Reason, prefixed("fields: ", strings.Join(names, ", "))}}
+			Notes: []string{t.Reason, unsure, prefixed("fields: ", strings.Join(names, ", "))}}
 		if t.Sent {
 			row.Notes = []string{"sent: undo leaves it"}
 		}

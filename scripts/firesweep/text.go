@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -59,7 +60,11 @@ func (a *app) aside(yes bool) *printer {
 
 // cmd is a command to type about the same runs as this one.
 func (p *printer) cmd(verb string, args ...string) string {
-	return strings.Join(append([]string{p.program + " " + verb + p.given}, args...), " ")
+	given := p.given
+	if slices.Contains(args, ofThen) {
+		given, _, _ = strings.Cut(given, " --rules ")
+	}
+	return strings.Join(append([]string{p.program + " " + verb + given}, args...), " ")
 }
 
 // cmd is [printer.cmd], for errors.

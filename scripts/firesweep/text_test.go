@@ -73,8 +73,10 @@ func TestLimited(t *testing.T) {
 			Pass: "files", Limit: "maxDuePercent", Collection: "documents of drafts", Due: 12, Looked: 20, Most: 50},
 		"a safety limit stopped it: the plan has more than 100 actions (MAX_ACTIONS)": {Limit: "MAX_ACTIONS", Due: 101, Most: 100},
 		"a safety limit stopped it: users holds no document at all":                   {Limit: "empty collection", Collection: "users"},
-		"no document of users has seen, by which":                                     {Limit: "empty collection", Collection: "users", Field: "seen"},
-		"a safety limit stopped it: the project allows any (tenants)":                 {Limit: "tenants", Why: "the project allows any"},
+		"was deleted, have another rule delete what is left of it, by whether teams/t exists": {
+			Limit: "empty collection", Collection: "teams/t/users", Others: 3},
+		"no document of users has seen, by which":                     {Limit: "empty collection", Collection: "users", Field: "seen"},
+		"a safety limit stopped it: the project allows any (tenants)": {Limit: "tenants", Why: "the project allows any"},
 	} {
 		r := &report.Report{Job: "cleanupDrafts", Database: "(default)"}
 		r.Stop([]*cleanup.LimitError{&limit})
@@ -160,7 +162,7 @@ func TestJSON(t *testing.T) {
 			bucket database dryRun durationMs failures failures.action failures.code failures.error
 			failures.limit failures.limit.collection failures.limit.due failures.limit.field failures.limit.folder
 			failures.limit.inFolder failures.limit.limit
-			failures.limit.looked failures.limit.most failures.limit.pass failures.limit.why failures.target force job kept notCounted now partialRuns plan
+			failures.limit.looked failures.limit.most failures.limit.others failures.limit.pass failures.limit.why failures.target force job kept notCounted now partialRuns plan
 			revision runId scanned startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
 			usage version warnings`},
 		{report.Planned{}, "action kept more reason target version with"},

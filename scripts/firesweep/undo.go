@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
+	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -124,7 +126,7 @@ func (a *app) undo(c *cobra.Command, f undoFlags, runID string) error {
 		if t, err = a.takeBack(c.Context(), job, f.Options, runID); err != nil && len(t.Outcomes) == 0 {
 			return err
 		}
-		if !slices.Equal(before.Outcomes, t.Outcomes) { // or else they have been shown
+		if f.yes || !slices.Equal(before.Outcomes, t.Outcomes) { // or else they have been shown
 			p.taken(t, f.all)
 		}
 		if t.back() > 0 {
@@ -165,14 +167,21 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 		err = usageError{err}
 	case errors.Is(err, restore.ErrNoLog) && unread == nil && rep.report == nil:
 		err = fmt.Errorf("no run with the id %s is known: %s lists those of 90 days", runID, a.cmd("runs"))
-	case errors.Is(err, restore.ErrNoLog) && unread == nil && !didSomething(rep.report):
+	case errors.Is(err, restore.ErrNoLog) && unread == nil && rep.report.Status != report.Killed && !changed(rep.report):
 		err = fmt.Errorf("%s changed nothing, so there is nothing to bring back", runID)
+		runs, unread := a.newest(ctx, job, 24*time.Hour, 100, nil) // of not too many
+		if i := slices.IndexFunc(runs, changed); unread == nil && i >= 0 {
+			err = fmt.Errorf("%w; the last run that did: %s", err, a.cmd("undo", shortID(runs[i].RunID)))
+		}
 	}
 	slices.SortStableFunc(t.Outcomes, func(x, y restore.Outcome) int {
 		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Target, y.Target))
 	})
 	return t, err
 }
+
+// changed reports whether a run deleted or changed something.
+func changed(r *report.Report) bool { return r.Done()+r.Totals().Begun > 0 }
 
 // taken prints what comes back, or came back.
 func (p *printer) taken(t taken, all bool) {

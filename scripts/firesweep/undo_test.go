@@ -103,6 +103,16 @@ func TestUndoOfAPart(t *testing.T) {
 	}
 	o.refuses(t, exitFailed, "no run with the id cleanupReports-20260101T000000Z-0123abcd is known", "undo", "cleanupReports-20260101T000000Z-0123abcd")
 	o.refuses(t, exitWrongUse, "reports/typo", "undo", "--yes", "--only", "reports/r01", "--only", "reports/typo", run)
+	for _, none := range [][]string{{"--only", "/reports/r01"}, {"--only", "r01"}, {"--where", "reporter=u2"}} {
+		o.refuses(t, exitWrongUse, none[1]+": the undo log does not have it: undo alone lists it all, as posts/abc, ",
+			append([]string{"undo", "--yes", run}, none...)...)
+	}
+	o.now = o.now.Add(time.Hour)
+	empty := o.called(t, "cleanupReports", "").RunID
+	for _, last := range []string{"cleanupReports", empty} {
+		o.refuses(t, exitFailed, empty+" changed nothing, so there is nothing to bring back; the last run that did: firesweep undo "+shortID(run), "undo", "--yes", last)
+	}
+	o.now = o.now.Add(-time.Hour)
 	want(t, "reports that are back", 0, len(o.Documents(t, "reports")))
 	wantParts(t, oneLine(o.well(t, "undo", "--yes", "--only", "reports/r01", run)), "On the keep list, which no job deletes: 1 item.",
 		"firesweep resume --keep "+run)
@@ -115,11 +125,12 @@ func TestUndoOfAPart(t *testing.T) {
 	}
 	want(t, "reports", listed/2+2, len(o.Documents(t, "reports")))
 	wantParts(t, o.well(t, "runs", "cleanupReports"), "undone")
-	wantParts(t, o.well(t, "show", run), "A part of it was brought back at", "27 things")
+	wantParts(t, oneLine(o.well(t, "show", run)), "A part of the run was brought back at", "27 things")
+	wantParts(t, oneLine(o.well(t, "runs", "--of", "reports/r00")), "a part of the run was brought back at", "firesweep undo --only reports/r00")
 	o.well(t, "undo", "--yes", run)
-	wantParts(t, o.well(t, "show", "cleanupreports"), "It was brought back at", "55 things")
+	wantParts(t, o.well(t, "show", run), "The run was brought back at", "55 things")
 	found = o.well(t, "runs", "--of", "reports/r01")
-	wantParts(t, found, "it was brought back at 2026-01-10 15:00 UTC", "firesweep show "+shortID(run))
+	wantParts(t, found, "the run was brought back at 2026-01-10 15:00 UTC", "firesweep show "+shortID(run))
 	wantNone(t, found, "firesweep undo")
 }
 

@@ -96,6 +96,7 @@ type LimitError struct {
 	Looked     int    `json:"looked,omitempty" firestore:"looked,omitempty"`         // of so many that were looked at or counted
 	Most       int    `json:"most,omitempty" firestore:"most,omitempty"`             // what the limit allows; of a share, in percent
 	Collection string `json:"collection,omitempty" firestore:"collection,omitempty"` // what it is about
+	Others     int    `json:"others,omitempty" firestore:"others,omitempty"`         // collections like it that are empty, too
 	Folder     string `json:"folder,omitempty" firestore:"folder,omitempty"`         // in which most of what is due lies
 	InFolder   int    `json:"inFolder,omitempty" firestore:"inFolder,omitempty"`     // so many of them
 	Field      string `json:"field,omitempty" firestore:"field,omitempty"`           // which no document of the collection has

@@ -47,38 +47,45 @@ func judgeEntries(r rule.Rule, i rule.Item, now time.Time) (left any, d cleanup.
 	if d = judgeOwn(whole, i, now); d.Kind == "" {
 		return nil, d
 	}
-	due := cleanup.Keep("no entry of " + r.Remove + " is due")
+	due, n := cleanup.Keep("no entry of "+r.Remove+" is due"), 0
 	goes := func(entry any) bool {
 		of := documents.Document{Data: map[string]any{"entry": entry}}
 		judged := judgeOwn(each, rule.Item{Field: func(field string) (any, bool) {
 			return of.Lookup("entry" + strings.TrimPrefix(field, r.Remove))
 		}}, now)
-		if judged.Kind != "" || judged.Invalid && due.Kind == "" {
+		if judged.Kind != "" {
+			n++
+		}
+		if judged.Kind != "" && (n == 1 || judged.Reason < due.Reason) || judged.Invalid && due.Kind == "" {
 			due = judged
 		}
 		return judged.Kind != ""
 	}
 	list, isList := strings.CutSuffix(r.Remove, "[]")
-	value, _ := i.Field(strings.TrimSuffix(list, ".*"))
+	name := strings.TrimSuffix(list, ".*")
+	value, _ := i.Field(name)
 	switch v := value.(type) {
 	case nil:
 	case []any:
 		if !isList {
-			return nil, cleanup.Invalid(r.Remove + " is not of a map")
+			return nil, cleanup.Invalid(name + " is a list: write " + name + "[] in remove")
 		}
 		left = slices.DeleteFunc(slices.Clone(v), goes)
 	case map[string]any:
 		if isList {
-			return nil, cleanup.Invalid(r.Remove + " is not of a list")
+			return nil, cleanup.Invalid(name + " is a map: write " + name + ".* in remove")
 		}
 		v = maps.Clone(v)
 		maps.DeleteFunc(v, func(_ string, entry any) bool { return goes(entry) })
 		left = v
 	default:
-		return nil, cleanup.Invalid(r.Remove + " is of neither a list nor a map")
+		return nil, cleanup.Invalid(name + " is neither a list nor a map")
 	}
 	if due.Kind != "" && len(whole.Where)+len(whole.Age) > 0 {
 		due.Reason = d.Reason + ", " + due.Reason
+	}
+	if n > 1 {
+		due.Reason += fmt.Sprintf("; entries: %d", n)
 	}
 	return left, due
 }

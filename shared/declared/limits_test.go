@@ -310,6 +310,46 @@ func TestUndoByTheRuleOfThen(t *testing.T) {
 	enginetest.Want(t, "by the rule of then", 1, len(f.Documents(t, "drafts/d/revisions")))
 }
 
+// TestAnAccountComesBackWhole: an account and the documents that were deleted with it are one item, whichever of them is named, also
+// if the next run deleted the documents.
+func TestAnAccountComesBackWhole(t *testing.T) {
+	f := start(t, guests(fields{"with": array{fields{"document": "carts/{uid}", "with": array{fields{"subcollection": "items"}}},
+		fields{"document": "users/{uid}"}}}))
+	f.Env["UNDO_DAYS"] = "7"
+	of, ids := f.Restorer(t, f.Clock), []string{"named", "account", "cart", "below", "interrupted"}
+	for _, id := range append(ids, "other") {
+		f.Import(t, signedIn(id, old))
+		for _, path := range []string{"carts/" + id, "users/" + id, "carts/" + id + "/items/i"} {
+			f.Set(t, path, fields{"x": id})
+		}
+	}
+	left := "interrupted"
+	f.OnCommit(func(_ int, commit *firestorepb.CommitRequest, send func() error) error {
+		if left != "" && strings.Contains(fmt.Sprint(commit.GetWrites()), "/users/"+left) {
+			return status.Error(codes.PermissionDenied, "not now")
+		}
+		return send()
+	})
+	first := f.Run(t, "")
+	left = ""
+	plan := f.Run(t, `{"dryRun":true}`).Plan
+	enginetest.Want(t, "what is left", "an earlier run was interrupted before it was done with: account account, account below, account cart, account interrupted, account named, account other", plan[0].Reason)
+	second := f.Run(t, "")
+	for i, o := range []restore.Options{{Where: &restore.Where{Field: "x", Value: "named"}}, {Only: []string{"account account"}},
+		{Only: []string{"carts/cart"}}, {Only: []string{"carts/below/items/"}}, {Only: []string{"account interrupted"}}} {
+		var back []string
+		run := map[bool]string{false: first.RunID, true: second.RunID}[ids[i] == "interrupted"]
+		err := of.Undo(t.Context(), run, o, func(o restore.Outcome) error { back = append(back, o.Target); return nil })
+		ok(t, err)
+		want := []string{"account " + ids[i], "carts/" + ids[i], "carts/" + ids[i] + "/items/i", "users/" + ids[i]}
+		if run == second.RunID {
+			want = want[3:]
+		}
+		slices.Sort(back)
+		enginetest.Want(t, ids[i], want, back)
+	}
+}
+
 // TestWhatAReasonHolds: a reason shows no text of a user, only what the rule itself says.
 func TestWhatAReasonHolds(t *testing.T) {
 	t.Parallel()

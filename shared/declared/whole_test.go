@@ -1,6 +1,7 @@
 package declared_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -107,6 +108,8 @@ func TestReferencesToElsewhere(t *testing.T) {
 func TestEntries(t *testing.T) {
 	t.Parallel()
 	token := func(at any, kind string) fields { return fields{"at": at, "kind": kind} }
+	said := map[string]string{"of a list": "older than 30 days; entries: 2", "of neither a list nor a map": "tags is neither a list nor a map",
+		"of the other of both": "tags is a map: write tags.* in remove"} // by a plan
 	for name, tt := range map[string]struct {
 		rule, before, after fields // after is nil where nothing changes
 	}{
@@ -139,6 +142,9 @@ func TestEntries(t *testing.T) {
 			want, done := tt.after, map[string]report.Counts{"change user": {Planned: 1, Done: 1}}
 			if want == nil {
 				want, done = tt.before, map[string]report.Counts{}
+			}
+			if plan := fmt.Sprint(f.Run(t, `{"dryRun":true}`)); !strings.Contains(plan, said[name]) {
+				t.Errorf("%q is not in %s", said[name], plan)
 			}
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, done)
 			enginetest.Want(t, "the document", want, f.Documents(t, "users")["u"])

@@ -329,7 +329,7 @@ func TestAForgedPlan(t *testing.T) {
 		"another database":  {func(a *report.Approval) { a.Database = "other" }, `its database is "other", and here it is "(default)"; make a plan`},
 		"another bucket":    {func(a *report.Approval) { a.Bucket = "other" }, `its bucket is "other", and here it is ""`},
 		"another job":       {func(a *report.Approval) { a.Job = "other" }, `its job is "other", and here it is "testJob"`},
-		"another rule":      {func(a *report.Approval) { a.Entry = "" }, `its entry in the lists is "", and here it is "this entry"`},
+		"another rule":      {func(a *report.Approval) { a.Entry = "" }, `its rule was edited since, if only in its description: the digest is "", and here it is "this entry"`},
 		"another version":   {func(a *report.Approval) { a.Version = "0.0.9" }, `its version of Firesweep is "0.0.9"`},
 		"just too old":      {func(a *report.Approval) { a.Made = start.Add(-7*24*time.Hour - 1) }, "is too old"},
 		"just in time":      {func(a *report.Approval) { a.Made = start.Add(-7 * 24 * time.Hour) }, ""},

@@ -249,7 +249,11 @@ func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, owne
 		if object.Absent = []documents.Ref{o.Owner}; f.Meant != nil {
 			object.Absent = append(object.Absent, f.Meant(o.Name)...)
 		}
-		reason = strings.TrimSuffix(o.Owner.String()+" does not exist, "+reason, ", ")
+		owner := o.Owner.String()
+		if !strings.Contains(o.Owner.Collection, "/") && strings.Contains(o.Name, o.Owner.ID) { // which the target shows
+			owner = o.Owner.Path()
+		}
+		reason = strings.TrimSuffix(owner+" does not exist, "+reason, ", ")
 	}
 	return p.ProposeObject(ctx, o.Kind, reason, object)
 }

@@ -74,7 +74,8 @@ func (b Binding) differs(here Binding) string {
 	var all []string
 	for _, of := range []struct{ name, is, here string }{
 		{"project", b.Project, here.Project}, {"database", b.Database, here.Database}, {"bucket", b.Bucket, here.Bucket},
-		{"job", b.Job, here.Job}, {"entry in the lists", b.Entry, here.Entry}, {"version of Firesweep", b.Version, here.Version},
+		{"job", b.Job, here.Job}, {"version of Firesweep", b.Version, here.Version},
+		{"rule was edited since, if only in its description: the digest", b.Entry, here.Entry},
 	} {
 		if of.is != of.here {
 			all = append(all, fmt.Sprintf("its %s is %q, and here it is %q", of.name, Clip(of.is, maxQuoted), of.here))

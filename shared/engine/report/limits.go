@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/harmless"
@@ -52,9 +53,16 @@ func Limited(e cleanup.LimitError, database string) string {
 		return fmt.Sprintf("no document of %s has %s, by which the rule looks there, so nothing is kept because of it: most likely "+
 			"the application calls the field something else", of, e.Field)
 	case e.Limit == EmptyCollection:
-		return fmt.Sprintf("%s holds no document at all, yet ids refer to documents in it: make sure that database %s is the right "+
-			"one (FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them under that name. If it is rightly empty, put a "+
-			"document into it", of, database)
+		above, gone := of[:max(0, strings.LastIndexByte(of, '/'))], ""
+		if above != "" {
+			gone = fmt.Sprintf(". If %s was deleted, have another rule delete what is left of it, by whether %s exists", above, above)
+		}
+		if e.Others > 0 {
+			of += fmt.Sprintf(", like %d others,", e.Others)
+		}
+		return fmt.Sprintf("%s holds no document at all, yet the rule looks for some there: make sure that database %s is the right "+
+			"one (FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them under that name%s. If it is rightly empty, "+
+			"put a document into it", of, database, gone)
 	}
 	return e.Why
 }

@@ -36,6 +36,7 @@ type Step struct {
 type Item struct {
 	Rule string        `json:"rule"`
 	Ref  documents.Ref `json:"path"`
+	UID  string        `json:"uid,omitempty"` // of the account after which it is deleted
 }
 
 // PendingOf is the query for what is left to do of a job, or of a worker's task. Each document may be large.

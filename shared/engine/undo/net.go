@@ -94,7 +94,7 @@ func (c Change) Decide(now Fields, found bool) (step Step, why string) {
 	case found == c.Found && equal(now, c.Before):
 		return Nothing, ""
 	case !c.Exists && found:
-		return Conflict, "somebody has created it since"
+		return Conflict, "somebody has created it since: move it away, then run undo once more"
 	case !c.Exists:
 		return Recreate, ""
 	case !found:

@@ -11,13 +11,16 @@ import (
 // Thing is what a run did to a document, an object or an account in all.
 type Thing struct {
 	Target  string  `json:"target"`           // as [Record.Target]
-	What    string  `json:"what,omitempty"`   // "deleted", "changed" or "created"; empty of an item that is none of these itself
+	What    string  `json:"what,omitempty"`   // "deleted", [Unsure], "changed" or "created"; empty of an item that is none of these
 	Action  string  `json:"action,omitempty"` // of an item that was judged
 	Reason  string  `json:"reason,omitempty"` // likewise
 	Sent    bool    `json:"sent,omitempty"`
 	Fields  []Field `json:"fields,omitempty"`  // of a document, before and after the run
 	Account string  `json:"account,omitempty"` // what there was to know of an account, as JSON
 }
+
+// Unsure is what was done to an object or an account by a run that was killed: it saved that before the deletion.
+const Unsure = "deleted, or about to be"
 
 // Target names what a record is about: a document by its path, an object by gs://bucket/name, an account by "account UID".
 func (r Record) Target(bucket string) string {
@@ -36,6 +39,7 @@ func (r Record) Target(bucket string) string {
 type Sum struct {
 	Bucket string
 	Of     func(Record) bool // of which records besides items; nil: all
+	Killed bool              // the run was, or is under way
 	Names  bool              // of what was in documents and accounts, only the names of written fields, which take little room
 
 	all    []Thing
@@ -62,7 +66,7 @@ func (s *Sum) Add(records []Record) {
 		case r.Item != "": // of several commits, the first says why
 			t.Action, t.Reason = cmp.Or(t.Action, r.Action), cmp.Or(t.Reason, r.Reason)
 		case r.Write == nil:
-			if t.What = "deleted"; r.Account != nil && !s.Names {
+			if t.What = map[bool]string{false: "deleted", true: Unsure}[s.Killed]; r.Account != nil && !s.Names {
 				t.Account = r.Account.Data
 			}
 		case s.Names:

@@ -55,13 +55,13 @@ const maxAccounts = 100
 // deleteAccounts deletes accounts that are due by a rule, and does what follows them. Authentication has no conditions for
 // deletions, so the rule judges each right before its deletion.
 func (a *Applier) deleteAccounts(ctx context.Context, all []*decide.Item) {
-	var todo runlog.Todo // by which a later run does what follows accounts that are gone, if this one cannot
+	todo := runlog.Todo{Task: a.WorkersTask()} // by which a later run does what follows accounts that are gone, if this one cannot
 	if next := all[0].Account.Next; next != nil {
-		changes := make([]cleanup.Change, len(all))
-		for i, item := range all {
-			changes[i].Next = next(item.UID)
+		for _, item := range all {
+			for _, one := range next(item.UID) {
+				todo.Next = append(todo.Next, runlog.Item{Rule: one.Rule.Named(), Ref: one.Ref, UID: item.UID})
+			}
 		}
-		todo = a.todoOf(nil, changes)
 	}
 	if a.Saves {
 		if err := a.find(ctx, all); err != nil {

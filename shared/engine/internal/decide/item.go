@@ -61,9 +61,9 @@ func NewItem(of *Item, item cleanup.Item) *Item {
 func (i *Item) RoomLeft() int { return cmp.Or(i.Room, cleanup.MaxRoom) }
 
 // Record is what the log says of the item that something belongs to: of what follows outside of Firestore, that is the document
-// that led there.
+// that led there, and of a document that is deleted once an account is, that account.
 func (i *Item) Record() undo.Record {
-	for i.Rule == nil && i.Of != nil {
+	for i.Of != nil && (i.Rule == nil || i.Of.UID != "") {
 		i = i.Of
 	}
 	return undo.Record{Item: i.Target, Action: i.Action, Reason: i.Reason}

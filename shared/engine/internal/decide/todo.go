@@ -49,7 +49,9 @@ func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err erro
 		if rules[item.Rule] == nil || !Has(rules[item.Rule].Reaches(), item.Ref) {
 			refuse("to judge " + item.Ref.Path())
 		}
-		next = append(next, NewItem(nil, cleanup.Item{Rule: rules[item.Rule], Ref: item.Ref}))
+		account := report.AccountTarget(item.UID) // if it follows from one
+		of := &Item{UID: item.UID, Planned: report.Planned{Action: FinishKind, Target: account, Reason: account + " is deleted"}}
+		next = append(next, NewItem(of, cleanup.Item{Rule: rules[item.Rule], Ref: item.Ref}))
 	}
 	return then, next, err
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
@@ -73,10 +75,26 @@ func (p *Planner) trips(ctx context.Context) (tripped []*cleanup.LimitError, err
 			if l.force && c.Percent != 0 {
 				e.Limit = report.RulesPercent
 			}
+			said := func(t *cleanup.LimitError) bool {
+				return t.Limit == e.Limit && t.Field == e.Field && shape(t.Collection) == shape(e.Collection)
+			}
+			if i := slices.IndexFunc(tripped, said); l.name == report.EmptyCollection && i >= 0 {
+				tripped[i].Others, tripped[i].Collection = tripped[i].Others+1, min(tripped[i].Collection, e.Collection)
+				continue
+			}
 			tripped = append(tripped, e)
 		}
 	}
 	return tripped, nil
+}
+
+// shape returns a collection without the documents above it.
+func shape(collection string) string {
+	parts := strings.Split(collection, "/")
+	for i := 1; i < len(parts); i += 2 {
+		parts[i] = ""
+	}
+	return strings.Join(parts, "/")
 }
 
 // tooMany reports whether the section that is being planned has more actions than it may have.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -39,9 +40,13 @@ func (p *Planner) planTodos(ctx context.Context) error {
 // rest, for nobody could make it less.
 func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	then, next, err := p.decider.ReadTodo(d)
+	var led []string // the items that led there, of which a plan names some
+	for _, left := range slices.Concat(then, next) {
+		led = append(led, left.Record().Item)
+	}
 	i := &decide.Item{Ref: d.Ref(), Planned: report.Planned{
-		Target: d.Path, Action: decide.FinishKind, Reason: "an earlier run was interrupted after a commit, before its follow-ups",
-		Version: decide.VersionAt(d.UpdateTime),
+		Target: d.Path, Action: decide.FinishKind, Version: decide.VersionAt(d.UpdateTime),
+		Reason: "an earlier run was interrupted before it was done with: " + report.Clip(strings.Join(slices.Compact(led), ", "), 200),
 	}}
 	if err == nil {
 		for _, item := range next {

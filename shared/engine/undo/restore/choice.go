@@ -12,11 +12,16 @@ import (
 // it.
 type Where struct{ Field, Value string }
 
-// match notes what [Where] means in the records of an entry.
+// match notes what [Where] means in the records of an entry, and names the items of deleted documents that are named.
 func (u *undoing) match(records []undo.Record) {
 	for i, r := range records {
-		if r.Write != nil && undo.Is(r.Write.Before[u.Where.Field], u.Where.Value) {
-			u.matched[r.Write.Path], u.matched[undo.ItemOf(records, i)] = true, true
+		item := undo.ItemOf(records, i)
+		if u.Where != nil && r.Write != nil && undo.Is(r.Write.Before[u.Where.Field], u.Where.Value) {
+			u.matched[r.Write.Path], u.matched[item] = true, true
+		}
+		isNamed := func(only string) bool { return covers(only, r.Write.Path) }
+		if r.Write != nil && r.Deletes() && item != "" && slices.ContainsFunc(u.Only, isNamed) && !slices.Contains(u.Only, item) {
+			u.Only = append(u.Only, item)
 		}
 	}
 	delete(u.matched, "")
@@ -50,7 +55,9 @@ func (u *undoing) isChosen(target, item string) bool {
 			chosen, u.named[only] = true, true
 		}
 	}
-	return chosen && (u.Where == nil || u.isMatched(target) || u.isMatched(item) || slices.Contains(parts(target), u.Where.Value))
+	chosen = chosen && (u.Where == nil || u.isMatched(target) || u.isMatched(item) || slices.Contains(parts(target), u.Where.Value))
+	u.named[""] = u.named[""] || chosen
+	return chosen
 }
 
 // isMatched reports whether a document is one that Where means, or below one.

@@ -45,7 +45,7 @@ func (u *undoing) survey(ctx context.Context) (err error) {
 	if u.log, err = u.doneBy(ctx, u.runID); err != nil {
 		return err
 	}
-	if u.Where != nil { // what it means may stand before the document that says so
+	if u.partial() { // what is meant may stand before the document that says so
 		if err := u.eachEntry(ctx, func(_ int, records []undo.Record) error { u.match(records); return nil }); err != nil {
 			return err
 		}
@@ -63,6 +63,9 @@ func (u *undoing) survey(ctx context.Context) (err error) {
 	})
 	if err == nil && len(u.with) > jobstate.MaxKept {
 		err = ErrMany
+	}
+	if err == nil && u.Where != nil && !u.named[""] {
+		err = fmt.Errorf("%s=%s: %w", u.Where.Field, u.Where.Value, ErrNotInLog)
 	}
 	for _, target := range u.Only {
 		if err == nil && !u.named[target] {

@@ -18,7 +18,7 @@ import (
 // objectsAtOnce is how many objects are looked for, and restored, side by side.
 const objectsAtOnce = 16
 
-const uploadedAgain = "somebody has uploaded it again since"
+const uploadedAgain = "somebody has uploaded it again since: move it away, then run undo once more"
 
 // objects takes back the deletion of objects.
 func (u *undoing) objects(ctx context.Context, all []besides) error {

@@ -69,7 +69,7 @@ var (
 	ErrUnfinished = errors.New("the run has work left: let the job run once more, which finishes it; or take back all of the run")
 	ErrUnderWay   = errors.New("the job is under way")
 	ErrLeaseLost  = errors.New("the job's lease ended, because Firestore did not answer in time: nothing more is taken back; run undo again")
-	ErrNotInLog   = errors.New("the undo log does not have it: look at the targets of firesweep undo without --only")
+	ErrNotInLog   = errors.New("the undo log does not have it: undo alone lists it all, as posts/abc, gs://bucket/a.png, account UID")
 	ErrNoLog      = errors.New("the undo log has nothing of it: it is older than UNDO_DAYS, UNDO_DAYS was 0, or it changed nothing")
 )
 
@@ -154,7 +154,7 @@ type undoing struct {
 	log     []runlog.Done
 	records map[string]int      // how many the log has of each item, and what belongs to it
 	writes  map[string]int      // how many the log has of each document
-	named   map[string]bool     // of Only, by something in the log
+	named   map[string]bool     // of Only, by something in the log; "" if anything there is meant
 	matched map[string]bool     // documents and items that Where means
 	by      map[string]bool     // the jobs that can delete or change some of what comes back
 	shared  bool                // some of it is an object or an account, which the jobs of each database are about
