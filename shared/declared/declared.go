@@ -1,8 +1,8 @@
 // Package declared makes jobs of declared rules (shared/rule).
 //
 // documents.go goes through documents, judge.go decides about one by itself, related.go by what is related to it, and change.go
-// says what to write. unfound.go tells what a rule leads to in vain. warning.go is for rules that warn first, objects.go for rules
-// about objects, accounts.go for rules about accounts.
+// says what to write. unfound.go tells what a rule leads to in vain. warning.go is for rules that warn first, objects.go for
+// rules about objects, accounts.go for rules about accounts.
 package declared
 
 import (

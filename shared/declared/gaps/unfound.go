@@ -1,5 +1,5 @@
-// Package gaps says where a rule and the documents of a project do not meet: relations and conditions that lead to nothing, fields
-// of another shape, and collections that would stay below what is deleted.
+// Package gaps says where a rule and the documents of a project do not meet: relations and conditions that lead to nothing,
+// fields of another shape, and collections that would stay below what is deleted.
 package gaps
 
 import (
