@@ -247,23 +247,6 @@ func TestDeletionsAreLogged(t *testing.T) {
 	}
 }
 
-// TestDeletionsThatFail: a deletion that Authentication refuses fails alone; if a call fails, all of its deletions fail.
-func TestDeletionsThatFail(t *testing.T) {
-	f := start(t, guests(nil))
-	uids, a := someGuests(t, f, 3), watch(f)
-	f.FailDelete(t, uids[1], "INTERNAL_ERROR")
-	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete account": {Planned: 3, Done: 2, Failed: 1}})
-	enginetest.Want(t, "accounts", uids[1:2], f.Accounts(t))
-	f.FailDelete(t, uids[1], "")
-	for _, method := range []string{"ListUsers", "GetUsers"} {
-		a.before = fails(method)
-		enginetest.Want(t, "status without "+method, report.Failed, f.Run(t, "").Status)
-		enginetest.Want(t, "accounts without "+method, uids[1:2], f.Accounts(t))
-	}
-	a.before = fails("no method")
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete account", 1))
-}
-
 // TestALimitOnAccounts: each run deletes as many as the limit allows and says so, and the next run continues. Held accounts
 // do not count.
 func TestALimitOnAccounts(t *testing.T) {

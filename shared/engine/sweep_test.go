@@ -538,25 +538,6 @@ func deletedBy(f *enginetest.Function) *[][]string {
 	return &all
 }
 
-// TestCommitsGrowWhileDocumentsAreSmall: they begin with few, and never delete one by one or all at once.
-func TestCommitsGrowWhileDocumentsAreSmall(t *testing.T) {
-	const n = 1000
-	f := newFunction(t, thingsJob(n))
-	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%04d", i), map[string]any{"n": i} })
-	deleted := deletedBy(f)
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", n))
-	sum := 0
-	var sizes []int
-	for _, things := range *deleted {
-		sizes = append(sizes, len(things))
-		sum += len(things)
-	}
-	enginetest.Want(t, "sum", n, sum)
-	if len(sizes) > n/40 || sizes[0] != 25 || slices.Max(sizes) < 100 || slices.Max(sizes) > 200 {
-		t.Errorf("sizes: %v", sizes)
-	}
-}
-
 // TestLargeDocuments: a commit of several keeps at most 3 MiB of them, whatever comes after small ones, and is not sent to be refused.
 func TestLargeDocuments(t *testing.T) {
 	const small, large = 60, 12

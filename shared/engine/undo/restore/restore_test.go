@@ -351,37 +351,8 @@ func TestWhere(t *testing.T) {
 	w.keeps(t, "users/u1", "drafts/u1", "account u1", "gs://"+w.Bucket+"/users/u1/a.png", "gs://"+w.Bucket+"/users/u1/b/c.png")
 }
 
-// TestLeaseLost: an undo that could not renew its lease in time stops, for a run may have begun. Done again, it goes on.
-func TestLeaseLost(t *testing.T) {
-	for name, meanwhile := range map[string]func(t *testing.T, w world){
-		"nobody has it":    func(*testing.T, world) {},
-		"a run came by":    func(t *testing.T, w world) { w.Run(t, "") },
-		"a run is at work": func(t *testing.T, w world) { w.lease(t, "testJob-other", time.Hour) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, report := newRun(t)
-			now, late := time.Now(), atomic.Int64{}
-			w.Clock = func() time.Time { return now.Add(time.Duration(late.Load())) }
-			told := 0
-			err := w.restorer.Undo(t.Context(), report.RunID, apply, func(restore.Outcome) error {
-				if told++; told == 1 {
-					late.Store(int64(3 * time.Minute))
-					meanwhile(t, w)
-				}
-				return nil
-			})
-			check.Is(t, "undo", err, restore.ErrLeaseLost)
-			if told == 0 || len(w.Objects(t)) == 4 {
-				t.Errorf("%d told, %d objects: want a part of it", told, len(w.Objects(t)))
-			}
-			w.lease(t, "", 0)
-			w.undo(t, report.RunID, apply)
-			enginetest.Want(t, "things that are back", 10, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts"))+len(w.Objects(t)))
-		})
-	}
-}
-
-// TestNothingComesBackWithoutTheLease: it is asked for right before whatever is written, and not only before each entry of the log.
+// TestNothingComesBackWithoutTheLease: an undo that could not renew it in time stops, for a run may have begun, also one that is over.
+// It is asked for right before whatever is written, and not only before each entry of the log. Done again, the undo goes on.
 func TestNothingComesBackWithoutTheLease(t *testing.T) {
 	for _, only := range [][]string{nil, {"account u0"}} {
 		nothingComesBackWithoutTheLease(t, only)
@@ -390,6 +361,11 @@ func TestNothingComesBackWithoutTheLease(t *testing.T) {
 
 func nothingComesBackWithoutTheLease(t *testing.T, only []string) {
 	t.Helper()
+	meanwhile := []func(t *testing.T, w world){
+		func(*testing.T, world) {},
+		func(t *testing.T, w world) { w.Run(t, "") },
+		func(t *testing.T, w world) { w.lease(t, "testJob-other", time.Hour) },
+	}
 	for entry, lost := 0, true; lost; entry++ {
 		w, report := newRun(t)
 		now, late := time.Now(), atomic.Int64{}
@@ -397,6 +373,7 @@ func nothingComesBackWithoutTheLease(t *testing.T, only []string) {
 		err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true, Only: only, Progress: func(done, _ int) {
 			if done == entry {
 				late.Store(int64(3 * time.Minute))
+				meanwhile[entry%3](t, w)
 			}
 		}}, func(o restore.Outcome) error {
 			if late.Load() > 0 && o.Step.Back() {
@@ -407,6 +384,10 @@ func nothingComesBackWithoutTheLease(t *testing.T, only []string) {
 		if lost = late.Load() > 0; err != nil && (!lost || !errors.Is(err, restore.ErrLeaseLost)) {
 			t.Errorf("entry %d: %v", entry, err)
 		}
+		w.lease(t, "", 0)
+		w.undo(t, report.RunID, apply)
+		back := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t))
+		enginetest.Want(t, "things that are back", 10, back)
 	}
 }
 
