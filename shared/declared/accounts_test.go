@@ -84,8 +84,6 @@ func TestWhichAccountsAreDue(t *testing.T) {
 		"by creation, as old":  {fields{"age": fields{"by": "creationTime", "days": 30}}, accounts.Account{UID: "u", Created: at(cutoff), LastLogin: 1}, young},
 		"by creation, none":    {fields{"age": fields{"by": "creationTime", "days": 30}}, accounts.Account{UID: "u", LastLogin: 1}, "the time when it was created is unknown"},
 		"never signed in":      {nil, accounts.Account{UID: "u", Created: 1}, "not anonymous"},
-		"custom token":         {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, CustomAuth: true}, "not anonymous"},
-		"with an address":      {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, Email: "a@b.c"}, "not anonymous"},
 		"all, never signed in": {fields{"accounts": "all"}, accounts.Account{UID: "u", Created: 1}, due},
 		"all, with an address": {fields{"accounts": "all"}, accounts.Account{UID: "u", Created: 1, LastLogin: 1, Email: "a@b.c"}, due},
 		"disabled":             {fields{"accounts": "disabled"}, accounts.Account{UID: "u", Created: 1, Disabled: true}, due},

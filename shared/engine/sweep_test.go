@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -267,26 +265,6 @@ func TestRunWhoseRecordWasSpoiled(t *testing.T) {
 	enginetest.Want(t, "lines about another run", 0, len(linesWith(t, f, "lost its lease")))
 }
 
-func TestOutOfTimeWhilePlanning(t *testing.T) {
-	f := thingsFunction(t, 2, 6)
-	plannedAt := start
-	f.Clock = func() time.Time { return plannedAt }
-	onCalls(f, "RunQuery", func(n int) error {
-		if n == 2 { // during the second page half of the time has passed
-			plannedAt = start.Add(f.Timeout / 2)
-		}
-		return nil
-	})
-	enginetest.WantReport(t, f.Run(t, ""), report.Partial, enginetest.Done("delete thing", 4))
-	enginetest.Want(t, "left", []string{"t004", "t005"}, left(t, f))
-	enginetest.Want(t, "checkpoint", `[{"text":"t003"}]`, enginetest.Checkpoint(job(t, f)))
-	plannedAt = start
-	next := f.Run(t, "")
-	enginetest.Want(t, "status of the next run", report.Completed, next.Status)
-	enginetest.Want(t, "scanned by the next run", 2, next.Scanned)
-	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(job(t, f)))
-}
-
 // filed take as many commits as they are to have, the last of which deletes them; a file goes after each.
 var filed = cleanup.Rule[cleanup.Subject]{
 	Name: "filed", Group: 1, Load: cleanup.Itself, Judge: whileThere,
@@ -450,16 +428,6 @@ func TestPermissionDeniedFailsAtOnce(t *testing.T) {
 	enginetest.Want(t, "failures", 3, len(got.Failures))
 	enginetest.Want(t, "attempts: it will not be allowed a second later, nor for fewer", 1, f.Request.Count("BeginTransaction"))
 	enginetest.Want(t, "left", 3, len(left(t, f)))
-}
-
-func TestBackendDown(t *testing.T) {
-	f := thingsFunction(t, 10, 1)
-	onCalls(f, "Commit", func(int) error { return denied })
-	got := f.Run(t, "")
-	want := []report.Failure{{Target: "cleanupJobs/testJob", Action: "take lease", Code: "PermissionDenied"}}
-	if diff := cmp.Diff(want, got.Failures, cmpopts.IgnoreFields(report.Failure{}, "Error")); got.Status != report.Failed || diff != "" {
-		t.Errorf("%s, failures (-want +got):\n%s", got.Status, diff)
-	}
 }
 
 func TestWorksOnceTheBackendIsThere(t *testing.T) {

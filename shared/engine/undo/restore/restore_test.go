@@ -499,28 +499,18 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 	enginetest.Want(t, "users that are back", 0, len(w.Documents(t, "users")))
 }
 
-// TestUnfinished: what a run that was killed has left to do is not done any more once the run is taken back. A part of it
-// cannot be taken back before the rest is done.
-func TestUnfinished(t *testing.T) {
+// TestLeftToDo: a part of a run that was killed cannot be taken back before the rest is done. An undo that ends before anything comes
+// back leaves the run what it has to do; one that ends later says that it is not done any more. What another run left stays.
+func TestLeftToDo(t *testing.T) {
 	w, report := newRun(t)
-	entry := "cleanupJobs/testJob/cleanupTodo/" + report.RunID + "-000099"
-	w.Set(t, entry, map[string]any{"run": report.RunID})
-	other := "cleanupJobs/testJob/cleanupTodo/another-000001"
-	w.Set(t, other, map[string]any{"run": "another"})
+	const left = "cleanupJobs/testJob/cleanupTodo"
+	w.Set(t, left+"/"+report.RunID+"-000099", map[string]any{"run": report.RunID})
+	w.Set(t, left+"/another-000001", map[string]any{"run": "another"})
+	todos := func() int { return len(w.Documents(t, left)) - 1 }
 	err := w.tried(t, report.RunID, restore.Options{Apply: true, Only: []string{"users/u1"}})
 	if !errors.Is(err, restore.ErrUnfinished) || !strings.Contains(err.Error(), "let the job run once more") || len(w.Documents(t, "users")) != 0 {
 		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
 	}
-	w.undo(t, report.RunID, apply)
-	enginetest.Want(t, "todos", []string{"another-000001"}, slices.Sorted(maps.Keys(w.Documents(t, "cleanupJobs/testJob/cleanupTodo"))))
-}
-
-// TestLeftToDo: an undo that ends before anything comes back leaves the run what it has to do; one that ends later says that it
-// is not done any more.
-func TestLeftToDo(t *testing.T) {
-	w, report := newRun(t)
-	w.Set(t, "cleanupJobs/testJob/cleanupTodo/"+report.RunID+"-000099", map[string]any{"run": report.RunID})
-	todos := func() int { return len(w.Documents(t, "cleanupJobs/testJob/cleanupTodo")) }
 	begins := w
 	begins.disturb(t, before(func(r *firestorepb.CommitRequest) error {
 		if strings.Contains(fmt.Sprint(r.GetWrites()), "undoing a run") {
@@ -529,7 +519,7 @@ func TestLeftToDo(t *testing.T) {
 		return nil
 	}))
 	failed := errors.New("no more paper")
-	err := begins.tried(t, report.RunID, apply)
+	err = begins.tried(t, report.RunID, apply)
 	if !errors.Is(err, restore.ErrUnderWay) || todos() != 1 {
 		t.Errorf("another job began: %v, %d todos", err, todos())
 	}
@@ -541,6 +531,8 @@ func TestLeftToDo(t *testing.T) {
 	if !errors.Is(err, failed) || !strings.Contains(err.Error(), "left to do is not done any more: run undo again") || todos() != 0 {
 		t.Errorf("it could not be told: %v, %d todos", err, todos())
 	}
+	w.undo(t, report.RunID, apply)
+	enginetest.Want(t, "todos", []string{"another-000001"}, w.IDs(t, left))
 }
 
 // TestAnotherBucket: in a bucket that the run did not work on, its files would be lost, or what somebody else deleted would
