@@ -92,6 +92,24 @@ func TestTwentyARunEarliestFirst(t *testing.T) {
 	f.wantLeft(t, left{Users: []string{"later"}, Accounts: []string{"later"}})
 }
 
+// TestListedUsersTakeNobodysPlace: a run deletes as many as it may of those who are not on the list of what jobs keep.
+func TestListedUsersTakeNobodysPlace(t *testing.T) {
+	f := newFunction(t)
+	f.Env["MAX_USERS"] = "3"
+	var all []string
+	for i := range 9 {
+		all = append(all, fmt.Sprintf("u%d", i))
+		f.user(t, all[i], "permanent", ago(time.Duration(24-i)*time.Hour))
+	}
+	f.SignUp(t, all...)
+	f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping("users/u0", "users/u1/posts/p"))
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete user", 3))
+	survivors := []string{"u0", "u1", "u5", "u6", "u7", "u8"}
+	f.wantLeft(t, left{Users: survivors, Accounts: survivors})
+	enginetest.Want(t, "left for the next run", 4, got.Kept[fmt.Sprintf(keptByLimit, 3)])
+}
+
 // TestAccountUnderAnotherUID: a user whose document has another id than the account is deleted, and the run says that the login
 // is not.
 func TestAccountUnderAnotherUID(t *testing.T) {
