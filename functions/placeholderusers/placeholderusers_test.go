@@ -56,6 +56,22 @@ func TestPlacesThatNobodyWrote(t *testing.T) {
 	enginetest.WantReport(t, w.Worker.Run(t, task), report.Completed, enginetest.Done(deleteKind, 1))
 }
 
+// TestUserTypeThatIsNoText: no attempt is used up for a user whom the worker cannot judge.
+func TestUserTypeThatIsNoText(t *testing.T) {
+	w := newWorld(t)
+	for id, kind := range map[string]any{"number": 15, "unset": nil, "human": "human", "real": "placeholder"} {
+		w.placeholder(t, id, false)
+		w.Set(t, "users/"+id, map[string]any{"user_type": kind})
+	}
+	w.placeholder(t, "gone", false)
+	w.Delete(t, "users/gone")
+	got := w.Run(t, "")
+	enginetest.WantKept(t, got, report.Completed, enginetest.Done(handKind, 3), map[string]int{keptBadUser: 2})
+	enginetest.Want(t, "the detail", detail("number"), w.Documents(t, details)["d-number"])
+	got = w.Worker.Run(t, `{"placeholder_user_id":"number"}`)
+	enginetest.Want(t, "kept by the worker", map[string]int{keptNoType: 1}, got.Kept)
+}
+
 // world is the job and its worker on a project of their own.
 type world struct{ enginetest.Pair }
 

@@ -75,6 +75,7 @@ func TestUserIsToldOnceOfEachResolution(t *testing.T) {
 	f.Set(t, "inquiries/nobodys", enginetest.With(inquiry(6*day), "userId", "nobody"))
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 2))
 	check.Holds(t, fmt.Sprint(f.Warnings(t)["inquiries/nobodys"]), "inquiries/nobodys: nobody was notified")
+	enginetest.Want(t, "mark", any(now), f.Documents(t, "inquiries")["nobodys"][notifiedAt])
 	f.Delete(t, "inquiries/nobodys")
 	id, got := notification(t, f)
 	want := map[string]any{
