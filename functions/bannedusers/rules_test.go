@@ -34,8 +34,6 @@ func TestJudge(t *testing.T) {
 		{"banned for a time", banned("temporary", long), cleanup.Keep(keptNotBanned)},
 		{"unbanned, date left", banned("none", long), cleanup.Keep(keptNotBanned)},
 		{"status in capitals", banned("Permanent", long), cleanup.Keep(keptNotBanned)},
-		{"status with a space", banned("permanent ", long), cleanup.Keep(keptNotBanned)},
-		{"empty status", banned("", long), cleanup.Keep(keptNotBanned)},
 		{"null status", banned(nil, long), cleanup.Keep(keptNotBanned)},
 		{"no status", map[string]any{"permanentBanScheduledDeletionAt": long}, cleanup.Keep(keptNotBanned)},
 		{"no date", map[string]any{"banStatus": "permanent"}, cleanup.Invalid(keptUndated)},

@@ -65,8 +65,8 @@ func notification(t *testing.T, f *enginetest.Function) (id string, data map[str
 	return id, data
 }
 
-// TestUserIsToldOnceOfEachResolution: not again if the mark is lost, nor if the user read or deleted the notification. Of a user who
-// has no document, the log says that nobody was told.
+// TestUserIsToldOnceOfEachResolution: not again if the mark is lost, nor if the user read or deleted the notification. Of a user
+// who has no document, the log says that nobody was told.
 func TestUserIsToldOnceOfEachResolution(t *testing.T) {
 	f := newFunction(t)
 	f.Env["NOTIFICATION_LOCALE"] = "en"

@@ -351,8 +351,8 @@ func TestWhere(t *testing.T) {
 	w.keeps(t, "users/u1", "drafts/u1", "account u1", "gs://"+w.Bucket+"/users/u1/a.png", "gs://"+w.Bucket+"/users/u1/b/c.png")
 }
 
-// TestNothingComesBackWithoutTheLease: an undo that could not renew it in time stops, for a run may have begun, or may be over again.
-// It is asked for right before whatever is written, and not only before each entry of the log. Done again, the undo goes on.
+// TestNothingComesBackWithoutTheLease: an undo that could not renew it in time stops, for a run may have begun. It is asked for
+// right before whatever is written, and not only before each entry of the log. Done again, the undo goes on.
 func TestNothingComesBackWithoutTheLease(t *testing.T) {
 	for _, only := range [][]string{nil, {"account u0"}} {
 		nothingComesBackWithoutTheLease(t, only)
@@ -499,8 +499,8 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 	enginetest.Want(t, "users that are back", 0, len(w.Documents(t, "users")))
 }
 
-// TestLeftToDo: a part of a run that was killed cannot be taken back before the rest is done. An undo that ends before anything comes
-// back leaves the run what it has to do; one that ends later says that it is not done any more. What another run left stays.
+// TestLeftToDo: a part of a run that was killed cannot be taken back before the rest is done. An undo that ends before anything
+// comes back leaves the run what it has to do; one that ends later says that it is not done any more. What others left stays.
 // Another job that is under way, or begins before all are held, might delete what comes back; another undo does not.
 func TestLeftToDo(t *testing.T) {
 	w, report := newRun(t)
