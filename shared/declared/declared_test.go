@@ -7,9 +7,7 @@ import (
 	"testing"
 
 	"github.com/firesweep/firesweep/emulator/check"
-	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -67,8 +65,4 @@ func startEntry(t *testing.T, e manifest.Entry) *enginetest.Function {
 	f := enginetest.New(t, newFunction(t, e))
 	f.Indexes, f.Now = e.AllIndexes(), now
 	return f
-}
-
-func judged(e manifest.Entry, d documents.Document) cleanup.Decision {
-	return declared.Judge(*e.Rule, d, now)
 }
