@@ -2,7 +2,6 @@ package bannedusers
 
 import (
 	"errors"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -35,22 +34,14 @@ func TestJudge(t *testing.T) {
 		{"banned for a time", banned("temporary", long), cleanup.Keep(keptNotBanned)},
 		{"unbanned, date left", banned("none", long), cleanup.Keep(keptNotBanned)},
 		{"status in capitals", banned("Permanent", long), cleanup.Keep(keptNotBanned)},
-		{"status with a space", banned("permanent ", long), cleanup.Keep(keptNotBanned)},
-		{"empty status", banned("", long), cleanup.Keep(keptNotBanned)},
 		{"null status", banned(nil, long), cleanup.Keep(keptNotBanned)},
-		{"true as status", banned(true, long), cleanup.Keep(keptNotBanned)},
-		{"list as status", banned([]any{"permanent"}, long), cleanup.Keep(keptNotBanned)},
 		{"no status", map[string]any{"permanentBanScheduledDeletionAt": long}, cleanup.Keep(keptNotBanned)},
 		{"no date", map[string]any{"banStatus": "permanent"}, cleanup.Invalid(keptUndated)},
 		{"null date", banned("permanent", nil), cleanup.Invalid(keptUndated)},
 		{"date as text", banned("permanent", "2020-01-01T00:00:00Z"), cleanup.Invalid(keptUndated)},
-		{"date as milliseconds", banned("permanent", int64(1577836800000)), cleanup.Invalid(keptUndated)},
-		{"date is NaN", banned("permanent", math.NaN()), cleanup.Invalid(keptUndated)},
 		{"date in the year 9999", banned("permanent", time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)), cleanup.Keep(keptNotYet)},
-		{"date in the year 1", banned("permanent", time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)), cleanup.Invalid(keptUndated)},
 		{"date of 1970", banned("permanent", documents.Earliest.Add(-tick)), cleanup.Invalid(keptUndated)},
 		{"date of 1971", banned("permanent", documents.Earliest), due("1971-01-01T00:00:00Z")},
-		{"date in a map", banned("permanent", map[string]any{"seconds": int64(0)}), cleanup.Invalid(keptUndated)},
 		{"empty", map[string]any{}, cleanup.Keep(keptNotBanned)},
 		{"no data at all", nil, cleanup.Keep(keptNotBanned)},
 	} {

@@ -65,13 +65,18 @@ func notification(t *testing.T, f *enginetest.Function) (id string, data map[str
 	return id, data
 }
 
-// TestUserIsToldOnceOfEachResolution: not again if the mark is lost, nor if the user read or deleted the notification.
+// TestUserIsToldOnceOfEachResolution: not again if the mark is lost, nor if the user read or deleted the notification. Of a user
+// who has no document, the log says that nobody was told.
 func TestUserIsToldOnceOfEachResolution(t *testing.T) {
 	f := newFunction(t)
 	f.Env["NOTIFICATION_LOCALE"] = "en"
 	f.Set(t, "users/u1", map[string]any{})
 	f.Set(t, "inquiries/i1", inquiry(6*day))
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
+	f.Set(t, "inquiries/nobodys", enginetest.With(inquiry(6*day), "userId", "nobody"))
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 2))
+	check.Holds(t, fmt.Sprint(f.Warnings(t)["inquiries/nobodys"]), "inquiries/nobodys: nobody was notified")
+	enginetest.Want(t, "mark", any(now), f.Documents(t, "inquiries")["nobodys"][notifiedAt])
+	f.Delete(t, "inquiries/nobodys")
 	id, got := notification(t, f)
 	want := map[string]any{
 		"type": "inquiry_deletion_warning", "title": "Inquiry will be deleted", "body": "“ログインできない” will be deleted tomorrow (status: resolved)",
@@ -123,15 +128,6 @@ func TestSubjects(t *testing.T) {
 		got := warning(documents.Document{Path: "inquiries/i1", Data: data}, notifications.Japanese).Text.Body
 		enginetest.Want(t, fmt.Sprint(tt.subject), "「"+tt.want+"」は明日削除されます（ステータス: 解決済み）", got)
 	}
-}
-
-func TestUserWithoutDocument(t *testing.T) {
-	f := newFunction(t)
-	f.Set(t, "inquiries/i1", inquiry(6*day))
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("warn user", 1))
-	enginetest.Want(t, "users/u1/notifications", 0, len(f.IDs(t, "users/u1/notifications")))
-	enginetest.Want(t, "mark", any(now), f.Documents(t, "inquiries")["i1"][notifiedAt])
-	check.Holds(t, fmt.Sprint(f.Warnings(t)["inquiries/i1"]), "inquiries/i1: nobody was notified")
 }
 
 // TestOldScheduleTimeShortensNoGrace: a run with a schedule time of a day ago tells the user by today's clock, so "tomorrow"

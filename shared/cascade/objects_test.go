@@ -63,25 +63,6 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestHome tells the folder of the author, outside of which a file must name its post.
-func TestHome(t *testing.T) {
-	t.Parallel()
-	const bucket = "demo.firebasestorage.app"
-	media := cascade.Objects{Field: "files[]", Under: objects.Folders{"posts/"}, OwnerKey: "postId",
-		Home: func(d documents.Document) string { text, _ := d.Text("home"); return text }}
-	for home, want := range map[string]string{"posts/u1/": "posts/u1/", "": cleanup.NoHome} {
-		d := documents.Document{Path: "posts/p", Data: fields{"home": home, "files": array{
-			"gs://" + bucket + "/posts/u1/a", "gs://" + bucket + "/posts/z"}}}
-		var change cleanup.Change
-		media.Follow(&change, config.Config{Bucket: bucket}, d.Ref(), d)
-		var got []string
-		for _, f := range change.Then {
-			got = append(got, f.Object.Home)
-		}
-		check.Same(t, "at home in "+home, []string{want, want}, got)
-	}
-}
-
 // follows compares what Follow adds for a document with the id d.
 func follows(t *testing.T, name string, o cascade.Objects, data fields, names, kept []string) {
 	t.Helper()

@@ -84,8 +84,6 @@ func TestWhichAccountsAreDue(t *testing.T) {
 		"by creation, as old":  {fields{"age": fields{"by": "creationTime", "days": 30}}, accounts.Account{UID: "u", Created: at(cutoff), LastLogin: 1}, young},
 		"by creation, none":    {fields{"age": fields{"by": "creationTime", "days": 30}}, accounts.Account{UID: "u", LastLogin: 1}, "the time when it was created is unknown"},
 		"never signed in":      {nil, accounts.Account{UID: "u", Created: 1}, "not anonymous"},
-		"custom token":         {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, CustomAuth: true}, "not anonymous"},
-		"with an address":      {nil, accounts.Account{UID: "u", Created: 1, LastLogin: 1, Email: "a@b.c"}, "not anonymous"},
 		"all, never signed in": {fields{"accounts": "all"}, accounts.Account{UID: "u", Created: 1}, due},
 		"all, with an address": {fields{"accounts": "all"}, accounts.Account{UID: "u", Created: 1, LastLogin: 1, Email: "a@b.c"}, due},
 		"disabled":             {fields{"accounts": "disabled"}, accounts.Account{UID: "u", Created: 1, Disabled: true}, due},
@@ -245,23 +243,6 @@ func TestDeletionsAreLogged(t *testing.T) {
 			enginetest.Want(t, "logged writes", want, wrote)
 		})
 	}
-}
-
-// TestDeletionsThatFail: a deletion that Authentication refuses fails alone; if a call fails, all of its deletions fail.
-func TestDeletionsThatFail(t *testing.T) {
-	f := start(t, guests(nil))
-	uids, a := someGuests(t, f, 3), watch(f)
-	f.FailDelete(t, uids[1], "INTERNAL_ERROR")
-	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"delete account": {Planned: 3, Done: 2, Failed: 1}})
-	enginetest.Want(t, "accounts", uids[1:2], f.Accounts(t))
-	f.FailDelete(t, uids[1], "")
-	for _, method := range []string{"ListUsers", "GetUsers"} {
-		a.before = fails(method)
-		enginetest.Want(t, "status without "+method, report.Failed, f.Run(t, "").Status)
-		enginetest.Want(t, "accounts without "+method, uids[1:2], f.Accounts(t))
-	}
-	a.before = fails("no method")
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete account", 1))
 }
 
 // TestALimitOnAccounts: each run deletes as many as the limit allows and says so, and the next run continues. Held accounts

@@ -13,9 +13,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"firebase.google.com/go/v4/auth"
 
-	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -348,15 +346,6 @@ func TestAnAccountComesBackWhole(t *testing.T) {
 		slices.Sort(back)
 		enginetest.Want(t, ids[i], want, back)
 	}
-}
-
-// TestWhatAReasonHolds: a reason shows no text of a user, only what the rule itself says.
-func TestWhatAReasonHolds(t *testing.T) {
-	t.Parallel()
-	e := entry(t, drafts(fields{"where": array{fields{"field": "title", "is": "text"}, fields{"field": "state", "==": "new"}}}))
-	d := documents.Document{Path: "drafts/d", Data: fields{"updatedAt": old, "title": "secret", "state": "new"}}
-	want := "title is a non-empty string, state new, updatedAt " + old.Format(time.RFC3339) + ", older than 90 days"
-	enginetest.Want(t, "decision", cleanup.Do("delete draft", want), judged(e, d))
 }
 
 // TestContinuesBehindWhatARelationKeeps: a window of nothing but what relations keep is not read again, whatever the query ranges over.

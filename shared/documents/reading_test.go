@@ -153,21 +153,6 @@ func TestQueryable(t *testing.T) {
 	same(t, "a reference to nothing can be asked for", false, documents.Queryable((*firestore.DocumentRef)(nil)))
 }
 
-// TestPagesOverValuesTooLargeForAQuery pages through values of which an index holds only the beginning, the same for all.
-func TestPagesOverValuesTooLargeForAQuery(t *testing.T) {
-	t.Parallel()
-	p := backendstest.Start(t)
-	var want []string
-	for i := range 6 {
-		id := fmt.Sprintf("d%d", i)
-		want = append(want, id)
-		p.Set(t, "things/"+id, map[string]any{"v": strings.Repeat("v", 1600) + fmt.Sprint(9-i)})
-	}
-	ctx, c, _ := open(t, p)
-	q := documents.Query{Collection: "things", OrderBy: []string{"v"}, PageSize: 1}
-	same(t, "documents, which are in order of their names where the beginnings are alike", want, slices.Concat(collect(ctx, t, c.Reader(), q, "")...))
-}
-
 // TestPastOtherTexts: no text is too long, wherever in the order it stands; by names alone, no text is asked for.
 func TestPastOtherTexts(t *testing.T) {
 	d := documents.Document{Path: "things/t", Data: map[string]any{"n": int64(7), "text": strings.Repeat("x", 5000)}}

@@ -145,29 +145,6 @@ func TestAtMost(t *testing.T) {
 	}
 }
 
-// TestTooLateToSend: the writer is asked for the time right before writes are sent, and then nothing is.
-func TestTooLateToSend(t *testing.T) {
-	t.Parallel()
-	p := backendstest.Start(t)
-	p.Set(t, "things/a", map[string]any{"n": 1})
-	ctx, c, _ := open(t, p)
-	w, late := c.Writer(free{}), errors.New("late")
-	asked := 0
-	w.InTime = func() error {
-		asked++
-		return late
-	}
-	err := transact(ctx, w, func(tx *documents.Transaction) error {
-		if _, _, err := get(tx, "things/a"); err != nil || asked != 0 {
-			t.Errorf("asked %d times to read: %v", asked, err)
-		}
-		return tx.Apply(write(documents.Delete, "things/a", nil))
-	})
-	if !errors.Is(err, late) || asked != 1 || len(p.Documents(t, "things")) != 1 {
-		t.Errorf("%v, asked %d times, %d are left", err, asked, len(p.Documents(t, "things")))
-	}
-}
-
 // TestCommit makes all writes or none, each on its own condition, at the pace, and sends nothing twice.
 func TestCommit(t *testing.T) {
 	t.Parallel()

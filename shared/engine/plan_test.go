@@ -126,14 +126,6 @@ func TestPlanThatIsInterrupted(t *testing.T) {
 	}
 }
 
-func TestWrongReports(t *testing.T) {
-	for _, wrong := range []map[string]any{{}, {"runId": 7}, {"runId": "r", "startedAt": "yesterday"}, {"runId": fmt.Sprint, "x": 1}} {
-		if rep, err := report.Of(documents.Document{Path: "cleanupRuns/r", Data: wrong}); err == nil {
-			t.Errorf("%v is read as %+v", wrong, rep)
-		}
-	}
-}
-
 // onLooks calls do for each query of things that is in no transaction, and counts them.
 func onLooks(f *enginetest.Function, do func()) *atomic.Int32 {
 	var looks atomic.Int32

@@ -25,7 +25,7 @@ import (
 )
 
 func TestParseRequest(t *testing.T) {
-	yes, no := true, false
+	yes := true
 	padded := func(n int) string { return "{}" + strings.Repeat(" ", n-2) }
 	tests := []struct {
 		name, query, body string
@@ -34,28 +34,15 @@ func TestParseRequest(t *testing.T) {
 		refused           string // part of the error; empty: accepted
 	}{
 		{name: "nothing said"},
-		{name: "dryRun", body: `{"dryRun":true}`, dryRun: &yes},
-		{name: "both, with white space", body: " {\n \"force\" : true , \"dryRun\" : true }\n", dryRun: &yes, force: true},
-		{name: "in the query, off", query: "dryRun=false", dryRun: &no},
 		{name: "in both, alike", query: "dryRun=true", body: `{"dryRun":true}`, dryRun: &yes},
 		{name: "force in the body, dryRun in the query", query: "dryRun=true", body: `{"force":true}`, dryRun: &yes, force: true},
 		{name: "just not too large", body: padded(64 << 10)},
 
 		{name: "in both, unlike", query: "dryRun=false", body: `{"dryRun":true}`, refused: "given in both"},
-		{name: "white space that is not JSON's", body: "\u00a0", refused: "not a JSON object"},
-		{name: "misspelt", body: `{"dryrun":true}`, refused: `unknown field "dryrun"`},
-		{name: "escaped but right", body: `{"dry\u0052un":true}`, dryRun: &yes},
 		{name: "given twice", body: `{"dryRun":true,"dryRun":false}`, refused: `"dryRun" is given twice`},
-		{name: "string true", body: `{"dryRun":"true"}`, refused: `"dryRun" must be true or false`},
-		{name: "null", body: `{"dryRun":null}`, refused: `"dryRun" must be true or false`},
-		{name: "second object", body: `{} {}`, refused: "unexpected data"},
-		{name: "array", body: `[]`, refused: "not a JSON object"},
 		{name: "unfinished", body: `{"dryRun":true`, refused: "not valid JSON"},
-		{name: "not UTF-8", body: "{\"dry\xffRun\":true}", refused: "unknown field"},
 		{name: "a byte too large", body: padded(64<<10 + 1), refused: "larger than 65536 bytes"},
 		{name: "query misspelt", query: "dryrun=true", refused: `unknown query parameter "dryrun"`},
-		{name: "query force", query: "force=true", refused: `put {"force":true} into the body`},
-		{name: "query empty", query: "dryRun=", refused: "must be true or false"},
 		{name: "query twice", query: "dryRun=true&dryRun=true", refused: "more than once"},
 		{name: "query malformed", query: "dryRun=%zz", refused: "malformed"},
 	}

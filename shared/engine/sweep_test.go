@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -267,26 +265,6 @@ func TestRunWhoseRecordWasSpoiled(t *testing.T) {
 	enginetest.Want(t, "lines about another run", 0, len(linesWith(t, f, "lost its lease")))
 }
 
-func TestOutOfTimeWhilePlanning(t *testing.T) {
-	f := thingsFunction(t, 2, 6)
-	plannedAt := start
-	f.Clock = func() time.Time { return plannedAt }
-	onCalls(f, "RunQuery", func(n int) error {
-		if n == 2 { // during the second page half of the time has passed
-			plannedAt = start.Add(f.Timeout / 2)
-		}
-		return nil
-	})
-	enginetest.WantReport(t, f.Run(t, ""), report.Partial, enginetest.Done("delete thing", 4))
-	enginetest.Want(t, "left", []string{"t004", "t005"}, left(t, f))
-	enginetest.Want(t, "checkpoint", `[{"text":"t003"}]`, enginetest.Checkpoint(job(t, f)))
-	plannedAt = start
-	next := f.Run(t, "")
-	enginetest.Want(t, "status of the next run", report.Completed, next.Status)
-	enginetest.Want(t, "scanned by the next run", 2, next.Scanned)
-	enginetest.Want(t, "checkpoint", "", enginetest.Checkpoint(job(t, f)))
-}
-
 // filed take as many commits as they are to have, the last of which deletes them; a file goes after each.
 var filed = cleanup.Rule[cleanup.Subject]{
 	Name: "filed", Group: 1, Load: cleanup.Itself, Judge: whileThere,
@@ -452,16 +430,6 @@ func TestPermissionDeniedFailsAtOnce(t *testing.T) {
 	enginetest.Want(t, "left", 3, len(left(t, f)))
 }
 
-func TestBackendDown(t *testing.T) {
-	f := thingsFunction(t, 10, 1)
-	onCalls(f, "Commit", func(int) error { return denied })
-	got := f.Run(t, "")
-	want := []report.Failure{{Target: "cleanupJobs/testJob", Action: "take lease", Code: "PermissionDenied"}}
-	if diff := cmp.Diff(want, got.Failures, cmpopts.IgnoreFields(report.Failure{}, "Error")); got.Status != report.Failed || diff != "" {
-		t.Errorf("%s, failures (-want +got):\n%s", got.Status, diff)
-	}
-}
-
 func TestWorksOnceTheBackendIsThere(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	f.Env["DRY_RUN"] = "false"
@@ -523,40 +491,6 @@ func TestFilesToWhichDocumentsReferByThen(t *testing.T) {
 	enginetest.Want(t, "kept for undo", 0, len(f.Documents(t, runlog.DoneOf(got.RunID))))
 }
 
-// deletedBy returns the things that each commit of the function deletes, in the order in which they are sent.
-func deletedBy(f *enginetest.Function) *[][]string {
-	var mu sync.Mutex
-	var all [][]string
-	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
-		if things := thingsIn(r); len(things) > 0 {
-			mu.Lock()
-			all = append(all, things)
-			mu.Unlock()
-		}
-		return send()
-	})
-	return &all
-}
-
-// TestCommitsGrowWhileDocumentsAreSmall: they begin with few, and never delete one by one or all at once.
-func TestCommitsGrowWhileDocumentsAreSmall(t *testing.T) {
-	const n = 1000
-	f := newFunction(t, thingsJob(n))
-	f.SetMany(t, n, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%04d", i), map[string]any{"n": i} })
-	deleted := deletedBy(f)
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", n))
-	sum := 0
-	var sizes []int
-	for _, things := range *deleted {
-		sizes = append(sizes, len(things))
-		sum += len(things)
-	}
-	enginetest.Want(t, "sum", n, sum)
-	if len(sizes) > n/40 || sizes[0] != 25 || slices.Max(sizes) < 100 || slices.Max(sizes) > 200 {
-		t.Errorf("sizes: %v", sizes)
-	}
-}
-
 // TestLargeDocuments: a commit of several keeps at most 3 MiB of them, whatever comes after small ones, and is not sent to be refused.
 func TestLargeDocuments(t *testing.T) {
 	const small, large = 60, 12
@@ -565,7 +499,15 @@ func TestLargeDocuments(t *testing.T) {
 	for i := range large {
 		f.Set(t, fmt.Sprintf("things/b%03d", i), map[string]any{"text": strings.Repeat("x", 700<<10)})
 	}
-	deleted, most := deletedBy(f), 0
+	var mu sync.Mutex
+	most := 0
+	f.OnCommit(func(_ int, r *firestorepb.CommitRequest, send func() error) error {
+		large := slices.DeleteFunc(thingsIn(r), func(name string) bool { return strings.HasPrefix(name, "things/a") })
+		mu.Lock()
+		most = max(most, len(large))
+		mu.Unlock()
+		return send()
+	})
 	f.Hooks.Dial = append(f.Hooks.Dial, wire.After(func(method string, _ any, err error) error {
 		if strings.HasSuffix(method, "/Commit") && err != nil {
 			t.Errorf("refused: %v", err)
@@ -574,9 +516,6 @@ func TestLargeDocuments(t *testing.T) {
 	})...)
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete thing", small+large))
-	for _, things := range *deleted {
-		most = max(most, len(slices.DeleteFunc(things, func(name string) bool { return strings.HasPrefix(name, "things/a") })))
-	}
 	if most == 0 || most > 4 {
 		t.Errorf("a commit deletes %d large documents", most)
 	}

@@ -267,19 +267,6 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 	}
 }
 
-func TestPagesOfAThousand(t *testing.T) {
-	p := backendstest.Start(t)
-	p.PutMany(t, 1001, func(i int) (string, map[string]string) { return fmt.Sprintf("posts/%04d", i), nil })
-	ctx, c, m := open(t, p, nil)
-	var sizes []int
-	for page, err := range c.Reader().Pages(ctx, "posts/", objects.Names{}) {
-		ok(t, err)
-		sizes = append(sizes, len(page))
-	}
-	same(t, "page sizes", []int{1000, 1}, sizes)
-	same(t, "class A operations", int64(2), m.Usage().StorageClassA)
-}
-
 func TestDelete(t *testing.T) {
 	p := backendstest.Start(t)
 	if !p.EmbeddedStorage() {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
-	"cloud.google.com/go/storage"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -426,32 +425,6 @@ func TestObjects(t *testing.T) {
 		keptOwnerless: 4, keptByWish: 2, keptUnjudged: 1, orphans.KeptInvalidOwner: invalid,
 	}, got.Kept)
 	enginetest.Want(t, "scanned", 4+6+2+1+2+invalid, got.Scanned)
-}
-
-func TestObjectsThatChangeMeanwhile(t *testing.T) {
-	f := newFunction(t, files)
-	if !f.EmbeddedStorage() {
-		t.Skip("only the embedded Storage enforces preconditions; the Firebase Emulator Suite's deletes regardless")
-	}
-	put(t, f, "nobody's", "files/u/relabelled", "files/u/replaced", "files/u/gone", "files/u/left")
-	put(t, f, "", "files/u1/created", "files/u1/created-too", "files/u2/left")
-	f.Set(t, "users/another", map[string]any{"name": "in an empty collection nothing is concluded"})
-	f.Hooks.BeforeApply = func() {
-		bucket := f.Storage(t).Bucket(f.Bucket)
-		label := storage.ObjectAttrsToUpdate{Metadata: map[string]string{"is": "nobody's", "of": "u"}}
-		_, err := bucket.Object("files/u/relabelled").Update(t.Context(), label)
-		if err != nil {
-			t.Error(err)
-		}
-		put(t, f, "nobody's", "files/u/replaced")
-		if err := bucket.Object("files/u/gone").Delete(t.Context()); err != nil {
-			t.Error(err)
-		}
-		f.Set(t, "users/u1", map[string]any{"name": "back"})
-	}
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{deleteFile: {Planned: 7, Done: 2, Changed: 5}})
-	left := []string{"files/u/relabelled", "files/u/replaced", "files/u1/created", "files/u1/created-too"}
-	enginetest.Want(t, "objects left", left, f.Objects(t))
 }
 
 func TestEmptyDatabaseEmptiesNoBucket(t *testing.T) {

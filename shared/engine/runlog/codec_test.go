@@ -289,27 +289,6 @@ func TestTimeOfATodo(t *testing.T) {
 	}
 }
 
-// TestDoneOnly: without undo, Done holds no more than the attempt, and only if no Todo tells it.
-func TestDoneOnly(t *testing.T) {
-	log := &Log{Job: "j", Run: "r"}
-	entry := log.Next()
-	todo := Todo{Next: []Item{{Rule: "r", Ref: documents.Ref{Collection: "a", ID: "b"}}}}
-	writes, err := entry.Writes(3, nil, todo)
-	if err != nil || len(writes) != 1 || writes[0].Ref != entry.Todo() || writes[0].Data["attempt"] != 3 {
-		t.Errorf("with a Todo: %v, %v", writes, err)
-	}
-	writes, err = entry.Writes(3, nil, Todo{})
-	if err != nil || len(writes) != 1 || writes[0].Ref != entry.done(0) || writes[0].Data["attempt"] != 3 || writes[0].Data["records"] != 0 {
-		t.Errorf("without: %v, %v", writes, err)
-	}
-	entry.Answered(true)
-	check.Same(t, "over with a Todo", 0, len(log.TakeOver()))
-	entry.Answered(false)
-	if over := log.TakeOver(); len(over) != 1 || over[0] != entry.done(0) {
-		t.Errorf("without one %v is over", over)
-	}
-}
-
 func FuzzTodo(f *testing.F) {
 	log := &Log{Job: "j", Run: "r"}
 	writes, err := log.Next().Writes(1, nil, Todo{

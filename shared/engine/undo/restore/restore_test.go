@@ -351,37 +351,8 @@ func TestWhere(t *testing.T) {
 	w.keeps(t, "users/u1", "drafts/u1", "account u1", "gs://"+w.Bucket+"/users/u1/a.png", "gs://"+w.Bucket+"/users/u1/b/c.png")
 }
 
-// TestLeaseLost: an undo that could not renew its lease in time stops, for a run may have begun. Done again, it goes on.
-func TestLeaseLost(t *testing.T) {
-	for name, meanwhile := range map[string]func(t *testing.T, w world){
-		"nobody has it":    func(*testing.T, world) {},
-		"a run came by":    func(t *testing.T, w world) { w.Run(t, "") },
-		"a run is at work": func(t *testing.T, w world) { w.lease(t, "testJob-other", time.Hour) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, report := newRun(t)
-			now, late := time.Now(), atomic.Int64{}
-			w.Clock = func() time.Time { return now.Add(time.Duration(late.Load())) }
-			told := 0
-			err := w.restorer.Undo(t.Context(), report.RunID, apply, func(restore.Outcome) error {
-				if told++; told == 1 {
-					late.Store(int64(3 * time.Minute))
-					meanwhile(t, w)
-				}
-				return nil
-			})
-			check.Is(t, "undo", err, restore.ErrLeaseLost)
-			if told == 0 || len(w.Objects(t)) == 4 {
-				t.Errorf("%d told, %d objects: want a part of it", told, len(w.Objects(t)))
-			}
-			w.lease(t, "", 0)
-			w.undo(t, report.RunID, apply)
-			enginetest.Want(t, "things that are back", 10, len(w.Documents(t, "users"))+len(w.Documents(t, "drafts"))+len(w.Objects(t)))
-		})
-	}
-}
-
-// TestNothingComesBackWithoutTheLease: it is asked for right before whatever is written, and not only before each entry of the log.
+// TestNothingComesBackWithoutTheLease: an undo that could not renew it in time stops, for a run may have begun. It is asked for
+// right before whatever is written, and not only before each entry of the log. Done again, the undo goes on.
 func TestNothingComesBackWithoutTheLease(t *testing.T) {
 	for _, only := range [][]string{nil, {"account u0"}} {
 		nothingComesBackWithoutTheLease(t, only)
@@ -390,6 +361,11 @@ func TestNothingComesBackWithoutTheLease(t *testing.T) {
 
 func nothingComesBackWithoutTheLease(t *testing.T, only []string) {
 	t.Helper()
+	meanwhile := []func(t *testing.T, w world){
+		func(*testing.T, world) {},
+		func(t *testing.T, w world) { w.Run(t, "") },
+		func(t *testing.T, w world) { w.lease(t, "testJob-other", time.Hour) },
+	}
 	for entry, lost := 0, true; lost; entry++ {
 		w, report := newRun(t)
 		now, late := time.Now(), atomic.Int64{}
@@ -397,6 +373,7 @@ func nothingComesBackWithoutTheLease(t *testing.T, only []string) {
 		err := w.restorer.Undo(t.Context(), report.RunID, restore.Options{Apply: true, Only: only, Progress: func(done, _ int) {
 			if done == entry {
 				late.Store(int64(3 * time.Minute))
+				meanwhile[entry%3](t, w)
 			}
 		}}, func(o restore.Outcome) error {
 			if late.Load() > 0 && o.Step.Back() {
@@ -407,6 +384,10 @@ func nothingComesBackWithoutTheLease(t *testing.T, only []string) {
 		if lost = late.Load() > 0; err != nil && (!lost || !errors.Is(err, restore.ErrLeaseLost)) {
 			t.Errorf("entry %d: %v", entry, err)
 		}
+		w.lease(t, "", 0)
+		w.undo(t, report.RunID, apply)
+		back := len(w.Documents(t, "users")) + len(w.Documents(t, "drafts")) + len(w.Objects(t))
+		enginetest.Want(t, "things that are back", 10, back)
 	}
 }
 
@@ -518,28 +499,25 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 	enginetest.Want(t, "users that are back", 0, len(w.Documents(t, "users")))
 }
 
-// TestUnfinished: what a run that was killed has left to do is not done any more once the run is taken back. A part of it
-// cannot be taken back before the rest is done.
-func TestUnfinished(t *testing.T) {
+// TestLeftToDo: a part of a run that was killed cannot be taken back before the rest is done. An undo that ends before anything
+// comes back leaves the run what it has to do; one that ends later says that it is not done any more. What others left stays.
+// Another job that is under way, or begins before all are held, might delete what comes back; another undo does not.
+func TestLeftToDo(t *testing.T) {
 	w, report := newRun(t)
-	entry := "cleanupJobs/testJob/cleanupTodo/" + report.RunID + "-000099"
-	w.Set(t, entry, map[string]any{"run": report.RunID})
-	other := "cleanupJobs/testJob/cleanupTodo/another-000001"
-	w.Set(t, other, map[string]any{"run": "another"})
+	const left = "cleanupJobs/testJob/cleanupTodo"
+	w.Set(t, left+"/"+report.RunID+"-000099", map[string]any{"run": report.RunID})
+	w.Set(t, left+"/another-000001", map[string]any{"run": "another"})
+	todos := func() int { return len(w.Documents(t, left)) - 1 }
 	err := w.tried(t, report.RunID, restore.Options{Apply: true, Only: []string{"users/u1"}})
 	if !errors.Is(err, restore.ErrUnfinished) || !strings.Contains(err.Error(), "let the job run once more") || len(w.Documents(t, "users")) != 0 {
 		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
 	}
-	w.undo(t, report.RunID, apply)
-	enginetest.Want(t, "todos", []string{"another-000001"}, slices.Sorted(maps.Keys(w.Documents(t, "cleanupJobs/testJob/cleanupTodo"))))
-}
-
-// TestLeftToDo: an undo that ends before anything comes back leaves the run what it has to do; one that ends later says that it
-// is not done any more.
-func TestLeftToDo(t *testing.T) {
-	w, report := newRun(t)
-	w.Set(t, "cleanupJobs/testJob/cleanupTodo/"+report.RunID+"-000099", map[string]any{"run": report.RunID})
-	todos := func() int { return len(w.Documents(t, "cleanupJobs/testJob/cleanupTodo")) }
+	w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("otherJob-1", time.Now().Add(time.Minute)))
+	err = w.tried(t, report.RunID, apply)
+	if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "firesweep hold otherJob --stop") || todos() != 1 {
+		t.Errorf("another job is under way: %v, %d todos", err, todos())
+	}
+	w.Delete(t, "cleanupJobs/otherJob")
 	begins := w
 	begins.disturb(t, before(func(r *firestorepb.CommitRequest) error {
 		if strings.Contains(fmt.Sprint(r.GetWrites()), "undoing a run") {
@@ -548,18 +526,20 @@ func TestLeftToDo(t *testing.T) {
 		return nil
 	}))
 	failed := errors.New("no more paper")
-	err := begins.tried(t, report.RunID, apply)
+	err = begins.tried(t, report.RunID, apply)
 	if !errors.Is(err, restore.ErrUnderWay) || todos() != 1 {
 		t.Errorf("another job began: %v, %d todos", err, todos())
 	}
 	if held, _ := said(t, w.restorer); held != nil {
 		t.Errorf("held: %v", held)
 	}
-	w.Delete(t, "cleanupJobs/otherJob")
+	w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("undo-otherJob-1", time.Now().Add(time.Minute)))
 	err = w.restorer.Undo(t.Context(), report.RunID, apply, func(restore.Outcome) error { return failed })
 	if !errors.Is(err, failed) || !strings.Contains(err.Error(), "left to do is not done any more: run undo again") || todos() != 0 {
 		t.Errorf("it could not be told: %v, %d todos", err, todos())
 	}
+	w.undo(t, report.RunID, apply)
+	enginetest.Want(t, "todos", []string{"another-000001"}, w.IDs(t, left))
 }
 
 // TestAnotherBucket: in a bucket that the run did not work on, its files would be lost, or what somebody else deleted would
@@ -584,18 +564,6 @@ func TestAnotherBucket(t *testing.T) {
 	w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "users", 3, len(w.Documents(t, "users")))
 	enginetest.Want(t, "its report", any("killed"), w.Documents(t, "cleanupRuns")[report.RunID]["status"])
-}
-
-// TestAnotherJobIsUnderWay: it might delete what comes back, for it began before it could know. One that begins later knows.
-func TestAnotherJobIsUnderWay(t *testing.T) {
-	w, report := newRun(t)
-	w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("otherJob-1", time.Now().Add(time.Minute)))
-	err := w.tried(t, report.RunID, apply)
-	if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "firesweep hold otherJob --stop") || len(w.Documents(t, "users")) != 0 {
-		t.Errorf("%v, %d users", err, len(w.Documents(t, "users")))
-	}
-	w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("undo-otherJob-1", time.Now().Add(time.Minute)))
-	w.undo(t, report.RunID, apply)
 }
 
 // TestRacedThingsStayAsTheyAre: an object that changed right before its deletion, or a document that is not due any more, was
