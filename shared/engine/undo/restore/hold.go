@@ -153,7 +153,7 @@ func (u *undoing) letGo(ctx context.Context, in Project, record string) error {
 		var stayed []string
 		for _, k := range s.Keep {
 			came := slices.ContainsFunc(u.with[k.Path], func(target string) bool { return u.came[target] })
-			if k.At.Equal(hold.At) && !came {
+			if k.RunID == hold.RunID && k.At.Equal(hold.At) && !came {
 				stayed = append(stayed, k.Path)
 			}
 		}
