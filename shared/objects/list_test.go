@@ -488,6 +488,7 @@ func alive() int {
 
 const (
 	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	base64 = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
 	hexes  = "0123456789abcdef"
 )
 
@@ -514,13 +515,22 @@ func (r namer) kanji(n int) string {
 	return string(b)
 }
 
+func (r namer) word() string {
+	const consonants, vowels = "bcdfghklmnprstvwz", "aaeeiou"
+	var b strings.Builder
+	for range 1 + r.IntN(4) {
+		b.WriteString(r.text(1, consonants) + r.text(1, vowels))
+	}
+	return b.String()
+}
+
 // naming is a way to name objects: how long a listing takes depends on how their names look.
 type naming struct {
 	name string
 	make func(r namer) string // the i-th of n names
 }
 
-// namings are those that ways to list were compared on, and the longest names that there may be.
+// namings: the first twelve are those that ways to list were compared on; the others stand for what else there may be.
 var namings = []naming{
 	{"uidmillis", func(r namer) string {
 		return r.users[r.i/20] + "/" + fmt.Sprint(1600000000000+int64(r.i%20)*5_000_000_000+int64(r.i%7)*1000003) + ".jpg"
@@ -557,8 +567,75 @@ var namings = []naming{
 		}
 		return r.text(28, base62) + "/" + r.text(16, base62) + ".jpg"
 	}},
+	{"base64", func(r namer) string { return r.text(22, base64) }},
+	{"email", func(r namer) string {
+		at := []string{"gmail.com", "example.org", "web.de", "yahoo.co.jp"}[r.IntN(4)]
+		return r.word() + "." + r.word() + fmt.Sprint(r.IntN(100)) + "@" + at + "/avatar.png"
+	}},
+	{"words", func(r namer) string {
+		w := r.word()
+		return strings.ToUpper(w[:r.IntN(2)]) + w[r.IntN(2):] + " " + r.word() + " (" + fmt.Sprint(r.IntN(1000)) + ")%20.JPG"
+	}},
+	{"snowflake", func(r namer) string {
+		return fmt.Sprint((int64(r.i)*400_000_000_000/int64(r.n)+r.Int64N(1000))<<22 | r.Int64N(1<<12))
+	}},
+	{"hashed", func(r namer) string {
+		h := r.text(32, hexes)
+		return h[:2] + "/" + h[2:4] + "/" + h + ".bin"
+	}},
+	{"tinyfolders", func(r namer) string { return fmt.Sprintf("post-%d/thumb_%d.webp", r.i/2, r.i%2) }},
+	{"hugefolders", func(r namer) string {
+		return []string{"archive", "exports/2023", "exports/2024", "incoming", "public/img", "tmp", "videos"}[r.i%7] + "/" +
+			r.text(10, base62)
+	}},
+	{"gaps", func(r namer) string {
+		at := r.i
+		for _, gap := range []int{1_000, 27_000, 100_000, 200_000} {
+			if r.i > gap {
+				at += gap * 13
+			}
+		}
+		return fmt.Sprintf("img_%012d.png", at)
+	}},
+	{"reversed", func(r namer) string {
+		return fmt.Sprint(9999999999999-(1_700_000_000_000+int64(r.Float64()*r.Float64()*4e10)*3)) + "-" + r.text(4, hexes)
+	}},
+	{"tenants", func(r namer) string {
+		switch r.i % 5 {
+		case 0:
+			return "acme/" + fmt.Sprintf("%08d", r.i) + ".pdf"
+		case 1:
+			return "bluth/" + r.text(8, hexes) + "-" + r.text(12, hexes)
+		case 2:
+			return "cyberdyne/2024-" + fmt.Sprintf("%02d-%02d", 1+r.IntN(12), 1+r.IntN(28)) + "/" + r.text(6, base62)
+		case 3:
+			return "日本/" + r.kanji(2) + r.kanji(2)
+		}
+		return "zorg/" + r.users[r.i/50] + "/" + fmt.Sprint(r.i)
+	}},
+	{"zipf", func(r namer) string {
+		return r.users[int(math.Pow(float64(len(r.users)), r.Float64()))-1] + "/" + r.text(20, base62)
+	}},
+	{"versions", func(r namer) string {
+		return fmt.Sprintf("app/v%d.%d.%d/assets/chunk.%s.js", r.i/90_000, r.i/3000%30, r.i/100%30, r.text(8, hexes))
+	}},
+	{"longtail", func(r namer) string {
+		if r.i < r.n*98/100 {
+			return "a/" + r.text(20, base62)
+		}
+		return r.text(1+r.IntN(4), base62[36:]) + "/" + r.text(5+r.IntN(100), base62)
+	}},
 	{"longest", func(r namer) string {
 		return strings.Repeat("写", 300) + r.text(1024-len("posts/")-900-1, base62) + "/"
+	}},
+	{"ulid", func(r namer) string {
+		const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+		at := 1_650_000_000_000 + int64(r.i)*100_000_000_000/int64(r.n)
+		var b [10]byte
+		for k := 9; k >= 0; k, at = k-1, at>>5 {
+			b[k] = crockford[at&31]
+		}
+		return string(b[:]) + r.text(16, crockford)
 	}},
 }
 
