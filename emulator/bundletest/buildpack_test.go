@@ -28,9 +28,7 @@ func TestWhatTheBuildpackRefuses(t *testing.T) {
 			t.Parallel()
 			source := t.TempDir()
 			for name, text := range tt.files {
-				if err := writeFile(filepath.Join(source, name), []byte(text)); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, writeFile(filepath.Join(source, name), []byte(text)))
 			}
 			err := buildFunctions(source, filepath.Join(t.TempDir(), "main"))
 			check.Fails(t, err, tt.want)

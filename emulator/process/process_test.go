@@ -10,9 +10,7 @@ import (
 
 func TestProcessOutputAndEnd(t *testing.T) {
 	p, err := Start("sh", "-c", "seq 10000; echo out; echo err >&2; exit 7")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	defer p.Stop()
 	<-p.Done
 	check.Same(t, "last lines", "out\nerr", p.Output.LastLines(2))

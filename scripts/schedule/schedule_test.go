@@ -56,9 +56,7 @@ func TestEveryScheduleComes(t *testing.T) {
 					schedule := strings.Join([]string{minute, hour, day, "*", weekday}, " ")
 					entries, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(`{"rules":[{"name":"cleanupThings",
 						"schedule":"` + schedule + `","timeZone":"Europe/Berlin","collection":"a","age":{"field":"at","days":1}}]}`)})
-					if err != nil {
-						t.Fatal(err)
-					}
+					check.OK(t, err)
 					if wait := Longest(entries[len(entries)-1], now, 1); wait == 0 || wait > 62*24*time.Hour {
 						t.Errorf("%s comes after %s", schedule, wait)
 					}

@@ -165,9 +165,7 @@ func FuzzValidName(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id string) {
 		can := id != "" && utf8.ValidString(id) && len(id) <= 1500 && !strings.ContainsRune(id, '/') && id != "." && id != ".." &&
 			(!reserved.MatchString(id) || numbered.MatchString(id))
-		if got := ValidName(id); got != can {
-			t.Fatalf("ValidName(%q) = %v, want %v", id, got, can)
-		}
+		check.Same(t, "ValidName of "+id, can, ValidName(id))
 		if !can {
 			return
 		}

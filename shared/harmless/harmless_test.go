@@ -13,9 +13,7 @@ func TestJSON(t *testing.T) {
 	t.Parallel()
 	want := "a\nb\u009b\u007f\u202e\U000e0041 丸<"
 	text, err := json.MarshalIndent([]string{want}, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	shown := JSON(text)
 	if i := strings.IndexFunc(string(shown), func(r rune) bool { return r != '\n' && harmful(r) }); i >= 0 {
 		t.Errorf("%q has a harmful character", shown)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/quota"
 )
 
@@ -23,14 +24,10 @@ func TestOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "credentials.json")
-			if err := os.WriteFile(file, []byte(tt.credentials), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(file, []byte(tt.credentials), 0o600))
 			t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
 			t.Setenv("GOOGLE_CLOUD_QUOTA_PROJECT", tt.chosen)
-			if got := quota.Of(t.Context(), "demo-a"); len(got) != tt.want {
-				t.Errorf("%d options, want %d", len(got), tt.want)
-			}
+			check.Same(t, "options", tt.want, len(quota.Of(t.Context(), "demo-a")))
 		})
 	}
 }

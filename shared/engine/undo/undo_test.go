@@ -205,9 +205,7 @@ func TestDecide(t *testing.T) {
 func encoded(t *testing.T, values map[string]any) Fields {
 	t.Helper()
 	fields, err := encode.Fields(values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return fields
 }
 

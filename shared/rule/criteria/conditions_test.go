@@ -143,9 +143,7 @@ func TestClaims(t *testing.T) {
 		"claims.admin": criteria.Met, "claims.roles.admin": criteria.Met, "claims.example.com/admin": criteria.Met,
 		"claims.roles.other": criteria.Unmet, "claims.other.admin": criteria.Unmet, "claims.plan.admin": criteria.Unclear,
 	} {
-		if got := (criteria.Condition{Field: field, Ops: criteria.Ops{"==": true}}).Holds(of); got != want {
-			t.Errorf("%s: %v, want %v", field, got, want)
-		}
+		check.Same(t, field, want, criteria.Condition{Field: field, Ops: criteria.Ops{"==": true}}.Holds(of))
 	}
 	const large = int64(9007199254740993) // which no float64 is
 	for _, tt := range []struct {
@@ -167,8 +165,6 @@ func TestUndated(t *testing.T) {
 	t.Parallel()
 	for as, want := range map[string]string{"text": "at is not a date and time of ISO 8601", "timestamp": "at is not a timestamp",
 		"seconds": "at is a number of seconds since 1970, but of no year from 2000 to 9999"} {
-		if got := (criteria.Age{Field: "at", As: as}).Undated(int64(1)); got != want {
-			t.Errorf("%s: %s, want %s", as, got, want)
-		}
+		check.Same(t, as, want, criteria.Age{Field: "at", As: as}.Undated(int64(1)))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/logging"
@@ -38,9 +39,7 @@ func TestWrittenLinesFitCloudLogging(t *testing.T) {
 			Message string    `json:"message"`
 			Writes  []written `json:"writes"`
 		}
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal([]byte(text), &line))
 		if len(line.Message) > 2*maxWrittenMessage || !strings.HasPrefix(line.Message, "testJob wrote: ") {
 			t.Errorf("message of %d bytes %.100q", len(line.Message), line.Message)
 		}
@@ -57,9 +56,8 @@ func TestWrittenLinesFitCloudLogging(t *testing.T) {
 }
 
 func TestMessageOfWrites(t *testing.T) {
-	if got := messageOf("job", []written{{Op: "delete", Path: "a/1"}, {Op: "set", Path: "b/2", Unsure: true}}); got != "job wrote: delete a/1, set b/2 (answer lost, so perhaps not)" {
-		t.Error(got)
-	}
+	two := []written{{Op: "delete", Path: "a/1"}, {Op: "set", Path: "b/2", Unsure: true}}
+	check.Same(t, "two", "job wrote: delete a/1, set b/2 (answer lost, so perhaps not)", messageOf("job", two))
 	var many []written
 	for i := range 12 {
 		many = append(many, written{Op: "delete", Path: fmt.Sprint("a/", i)})
