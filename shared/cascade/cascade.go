@@ -371,7 +371,7 @@ func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
 			if w.Strict {
 				return []any{ref.ID}
 			}
-			return rule.NamesOf(ref, w.Repeats(), src.Reference) // where ids repeat, only references count
+			return rule.NamesOf(ref, w.Place().Repeats(), src.Reference) // where ids repeat, only references count
 		},
 		NameOf: func(value any) (string, bool) {
 			if ref, ok := documents.RefIn(value); ok {

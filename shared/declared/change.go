@@ -15,12 +15,12 @@ func (c documentsOf) sweepRule() cleanup.AnyRule { return c.ruleOf("document", c
 
 // ruleOf is sweepRule with another name and judgment.
 func (c documentsOf) ruleOf(name string, judge func(item, cleanup.Run) cleanup.Decision) cleanup.AnyRule {
-	r := cleanup.Rule[item]{Name: name, Reach: cleanup.Reach{Items: c.Items()}, Load: c.load, Judge: judge}
+	r := cleanup.Rule[item]{Name: name, Reach: cleanup.Reach{Items: c.Place().Pattern()}, Load: c.load, Judge: judge}
 	if c.Warn != nil || !c.Deletes() {
-		r.Reach.Writes, r.Change = []string{c.Items()}, c.change
+		r.Reach.Writes, r.Change = []string{c.Place().Pattern()}, c.change
 	}
 	if c.Warn != nil && c.Warn.Create != "" {
-		r.Reach.Writes = append(r.Reach.Writes, rule.Rule{Collection: c.Warn.Create}.Items())
+		r.Reach.Writes = append(r.Reach.Writes, rule.Place(c.Warn.Create).Pattern())
 	}
 	if c.Deletes() && !c.Plain() {
 		return cascade.Rule(r, cascade.With{Rule: c.Rule})

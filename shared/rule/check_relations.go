@@ -59,9 +59,10 @@ func (c *checker) relation(role string, r *Relation, kind string, of Place, nest
 	default:
 		c.naming(key, role, r)
 	}
-	c.Expect(role != withRole || nested || !c.rule.Repeats() || !c.byID(*r), key, "ids repeat in %s, so what has the item's id may "+
-		"belong to another: write a path that begins with {parent}, or has what the rule's path has in braces, or a field that holds "+
-		"references; or delete it by a rule about it, with gone", c.rule.Source())
+	unsure := c.rule.Place().Repeats() && c.byID(*r)
+	c.Expect(role != withRole || nested || !unsure, key, "ids repeat in %s, so what has the item's id may belong to another: write a "+
+		"path with {parent} or what the rule's path has in braces, a field that holds references, or a rule about it, with gone",
+		c.rule.Source())
 	if r.Within != nil {
 		c.Age(key+".within", r.Within, c.kind)
 		c.Expect(r.Within.Indexed(), key+".within", "it must have a field")

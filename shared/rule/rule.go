@@ -5,7 +5,7 @@
 // rule.go is the format of a rule. shared/rule/criteria says what conditions and ages mean, shared/rule/pattern what names of
 // objects do, and relations.go how something else belongs to an item, by tables. paths.go fills paths with what an item holds.
 // From these, check*.go say what is wrong with a rule, places.go where it looks, query.go what it asks Firestore for, judged.go
-// by which fields it decides, words.go what it does, in a sentence, and noun.go what its items and actions are called.
+// by which fields it decides, and words.go what it does, in a sentence, and what its items and actions are called.
 package rule
 
 import (
@@ -119,17 +119,8 @@ func (r Rule) Source() string { return r.Collection + r.CollectionGroup + r.Obje
 // Name returns the name of the collection or collection group, without the path.
 func (r Rule) Name() string { return r.Source()[strings.LastIndexByte(r.Source(), '/')+1:] }
 
-// IsGroup reports whether the rule's query goes through a collection group.
-func (r Rule) IsGroup() bool { return r.Place().IsGroup() }
-
-// Repeats reports whether another document may have the id of one of the rule's, because it lies below another.
-func (r Rule) Repeats() bool { return r.Place().Repeats() }
-
 // OfDocuments reports whether the rule is about documents.
 func (r Rule) OfDocuments() bool { return r.Collection != "" || r.CollectionGroup != "" }
-
-// Items returns the collection of the rule's items as a pattern of [engine.Reach].
-func (r Rule) Items() string { return r.Place().Pattern() }
 
 // Deletes reports whether the rule deletes documents. If not, it changes them.
 func (r Rule) Deletes() bool { return len(r.Set) == 0 && r.Remove == "" }

@@ -80,6 +80,25 @@ func (r Rule) verb() string {
 	return "deletes documents of " + r.Place().words()
 }
 
+// Kind returns the name of the action in the report, e.g. "delete draft".
+func (r Rule) Kind() string {
+	if r.Deletes() {
+		return "delete " + r.Noun()
+	}
+	return "change " + r.Noun()
+}
+
+// Noun returns what the report calls one of the rule's items: by the name of its collection, e.g. "draft" of drafts.
+func (r Rule) Noun() string {
+	switch {
+	case r.Objects != "":
+		return "object"
+	case r.Accounts != "":
+		return "account"
+	}
+	return criteria.Noun(r.Name())
+}
+
 // Noun returns what is related, e.g. "account {id}".
 func (r Relation) Noun() string {
 	noun := r.say(r.kind().noun)

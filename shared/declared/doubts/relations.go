@@ -287,7 +287,7 @@ func (l *looking) none(key string, there, n int, rest string) bool {
 // exceptions, so that the items looked at need not have one.
 func (l *looking) unmet(ctx context.Context, of rule.Relation, fields []string) bool {
 	collection, isLast := strings.CutSuffix(of.Document, "/{"+strings.Join(fields, "")+"}")
-	if !isLast || len(fields) != 1 || strings.Contains(collection, "{") || l.IsGroup() {
+	if !isLast || len(fields) != 1 || strings.Contains(collection, "{") || l.Place().IsGroup() {
 		return false
 	}
 	found, _ := l.first(ctx, documents.Query{Collection: collection, Select: documents.NameOnly}, fewest)
@@ -329,7 +329,7 @@ func (l *looking) refers(ctx context.Context, of rule.Relation, found []document
 			case isMap:
 			case isRef && l.Place().Same(rule.Place(ref.Collection)):
 				refs = append(refs, ref)
-			case isID && !isRef && !l.Repeats():
+			case isID && !isRef && !l.Place().Repeats():
 				refs = append(refs, documents.Ref{Collection: l.Collection, ID: id})
 			case isID && isWith(of):
 				right = "ids repeat there, so have this field hold references or paths"

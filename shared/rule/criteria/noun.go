@@ -1,27 +1,13 @@
-package rule
+package criteria
 
 import (
 	"regexp"
 	"strings"
 )
 
-// Kind returns the name of the action in the report, e.g. "delete draft".
-func (r Rule) Kind() string {
-	if r.Deletes() {
-		return "delete " + r.Noun()
-	}
-	return "change " + r.Noun()
-}
-
-// Noun returns what the report calls one of the rule's items: by the name of its collection, e.g. "draft" of drafts.
-func (r Rule) Noun() string {
-	switch {
-	case r.Objects != "":
-		return "object"
-	case r.Accounts != "":
-		return "account"
-	}
-	noun := singular(strings.ToLower(strings.Join(nameParts.FindAllString(r.Name(), -1), " ")))
+// Noun returns what one document of a collection is called, e.g. "draft" of drafts: "document" if nobody can tell.
+func Noun(collection string) string {
+	noun := singular(strings.ToLower(strings.Join(nameParts.FindAllString(collection, -1), " ")))
 	if !nounPattern.MatchString(noun) {
 		return "document"
 	}
