@@ -60,8 +60,8 @@ func (c *checker) relation(role string, r *Relation, kind string, of Place, nest
 		c.naming(key, role, r)
 	}
 	unsure := c.rule.Place().Repeats() && c.byID(*r)
-	c.Expect(role != withRole || nested || !unsure, key, "ids repeat in %s, so what has the item's id may belong to another: write a "+
-		"path with {parent} or what the rule's path has in braces, a field that holds references, or a rule about it, with gone",
+	c.Expect(role != withRole || nested || !unsure, key, "ids repeat in %s, so what has the item's id may belong to another: write "+
+		"a path with {parent} or what the rule's path has in braces, a field that holds references, or a rule about it, with gone",
 		c.rule.Source())
 	if r.Within != nil {
 		c.Age(key+".within", r.Within, c.kind)
