@@ -193,7 +193,7 @@ func (m *mentions) forget(t thing, read []documents.Ref, there map[documents.Ref
 // meant returns what fields of a document of a place may mean: files by their spelling, the folders of these, and documents.
 func (w With) meant(in rule.Place, data map[string]any) map[string]bool {
 	all := map[string]bool{}
-	leaves(data, func(value any) {
+	documents.Leaves(data, func(value any) {
 		for _, key := range keysOf(value) {
 			all[key] = true
 		}
@@ -224,23 +224,6 @@ func (w With) meant(in rule.Place, data map[string]any) map[string]bool {
 		}
 	})
 	return all
-}
-
-// leaves calls f with each value in a value that is neither a list nor a map, and with each key of a map.
-func leaves(value any, f func(any)) {
-	switch v := value.(type) {
-	case []any:
-		for _, one := range v {
-			leaves(one, f)
-		}
-	case map[string]any:
-		for key, one := range v {
-			f(key)
-			leaves(one, f)
-		}
-	default:
-		f(v)
-	}
 }
 
 // ofID begins what stands for documents of an id: no path begins so, and no spelling of a name.
@@ -306,7 +289,7 @@ func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.It
 		}
 	} else {
 		value, _ := of.Field(fieldOf(holes[0]))
-		leaves(value, func(one any) { t.exact, t.keys = append(t.exact, one), append(t.keys, keysOf(one)...) })
+		documents.Leaves(value, func(one any) { t.exact, t.keys = append(t.exact, one), append(t.keys, keysOf(one)...) })
 	}
 	t.refers = func(d documents.Document) bool {
 		other, _ := w.ItemOf(d)
@@ -319,7 +302,7 @@ func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.It
 			if leads && slices.Contains(refs, to) {
 				return true
 			}
-			leaves(d.Value(name), func(one any) {
+			documents.Leaves(d.Value(name), func(one any) {
 				plain := ofID + fmt.Sprint(one) // which leads where it leads
 				means = means || slices.ContainsFunc(keysOf(one), func(key string) bool {
 					return slices.Contains(t.keys, key) && (!leads || key != plain)

@@ -50,6 +50,23 @@ func (d Document) Value(field string) any {
 	return value
 }
 
+// Leaves calls a function with each value in a value that is neither a list nor a map, and with each key of a map.
+func Leaves(value any, call func(any)) {
+	switch value := value.(type) {
+	case []any:
+		for _, one := range value {
+			Leaves(one, call)
+		}
+	case map[string]any:
+		for key, one := range value {
+			call(key)
+			Leaves(one, call)
+		}
+	default:
+		call(value)
+	}
+}
+
 // Earliest is the earliest time that counts as one. Many languages write an unset time as 1970 or as the year 1.
 var Earliest = time.Date(1971, 1, 1, 0, 0, 0, 0, time.UTC)
 

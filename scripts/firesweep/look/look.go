@@ -222,7 +222,7 @@ func (l *looker) needed(ctx context.Context) {
 	}
 	for _, c := range l.collections() {
 		for _, d := range c.docs {
-			each(d.Data, func(value any) {
+			documents.Leaves(d.Data, func(value any) {
 				ref, _ := documents.RefIn(value)
 				id, _ := value.(string)
 				for _, to := range of[cmp.Or(ref.ID, id)] {
@@ -230,23 +230,6 @@ func (l *looker) needed(ctx context.Context) {
 				}
 			})
 		}
-	}
-}
-
-// each calls a function with each value and each key in a value, however deep.
-func each(value any, call func(any)) {
-	switch value := value.(type) {
-	case []any:
-		for _, one := range value {
-			each(one, call)
-		}
-	case map[string]any:
-		for key, one := range value {
-			call(key)
-			each(one, call)
-		}
-	default:
-		call(value)
 	}
 }
 
