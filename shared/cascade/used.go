@@ -72,7 +72,7 @@ func (w With) referring(
 		if err != nil {
 			return r, err
 		}
-		w.mentions.forget(t, some, there)
+		w.mentions.forget(src.Run().ID, t, some, there)
 		for ref, d := range there {
 			if t.refers(d) {
 				r.going = append(r.going, ref)
@@ -178,10 +178,13 @@ func (w With) readMentions(ctx context.Context, src cleanup.Source, in rule.Plac
 	return by, nil
 }
 
-// forget leaves out documents that are there no more.
-func (m *mentions) forget(t thing, read []documents.Ref, there map[documents.Ref]documents.Document) {
+// forget leaves out documents that are there no more, unless another run of this process has begun to read for itself.
+func (m *mentions) forget(run string, t thing, read []documents.Ref, there map[documents.Ref]documents.Document) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.run != run {
+		return
+	}
 	for _, key := range t.keys {
 		m.of[t.in][key] = slices.DeleteFunc(m.of[t.in][key], func(ref documents.Ref) bool {
 			_, exists := there[ref]

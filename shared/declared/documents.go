@@ -217,7 +217,7 @@ func Hint(r rule.Rule, age int, values []any) string {
 // shareOfScan holds what is due against all documents where the query returns them whatever their age is. If the run has read
 // them all, nothing is counted.
 func (g *planning) shareOfScan(ctx context.Context, whole bool) {
-	if whole && len(g.query.Where) == 0 && g.Checkpoint == "" || g.DuePercent() == 100 {
+	if whole && len(g.query.Where) == 0 && g.Checkpoint == "" || g.DuePercent() == 100 && !g.later {
 		g.share(ctx, g.seen, g.seen, true)
 		return
 	}
