@@ -85,7 +85,7 @@ func TestDemoEndsAsTheSampleMust(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, e := range functions.All() {
-		want := "\n" + e.Name + " (" + e.When() + ")\n"
+		want := "\n" + e.Name + " (" + e.Schedule + " " + e.TimeZone + ")\n"
 		switch {
 		case e.Trigger == manifest.Tasks:
 			want = " handed to " + e.Name

@@ -167,8 +167,8 @@ func (a *app) standing(ctx context.Context, job manifest.Entry, record record, l
 	case last.IsZero():
 		st.State, st.Detail = stateNever, "It is not deployed, is paused, only plans, or its first time has not come."
 	case now.After(late):
-		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; it runs %s. "+
-			"Check whether it is paused or only plans.", when(last), short(now.Sub(last)), job.When())
+		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; its schedule is %s. "+
+			"Check whether it is paused or only plans.", when(last), short(now.Sub(last)), job.Schedule+" "+job.TimeZone)
 	default:
 		st.byLastRun(record.Last)
 	}

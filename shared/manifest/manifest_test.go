@@ -148,19 +148,6 @@ func TestEveryFormOfScheduleIsAccepted(t *testing.T) {
 	}
 }
 
-func TestWhen(t *testing.T) {
-	for schedule, want := range map[string]string{
-		"0 3 * * *": "daily 03:00 UTC", "5 13 * * *": "daily 13:05 UTC", "0 3 * * 0": "every Sunday 03:00 UTC", "0 3 * * 6": "every Saturday 03:00 UTC",
-		"30 2 * * 1-5": "Monday to Friday 02:30 UTC", "0 3 1 * *": "day 1 of each month 03:00 UTC", "0~59 0~5 * * *": "daily, some time from 00:00 to 05:59 UTC",
-		"0~59 2 * * *": "daily, some time from 02:00 to 02:59 UTC", "*/10 * * * *": "every 10 minutes UTC", "5 * * * *": "hourly at minute 5 UTC",
-		// No words: they would not be true.
-		"*/7 * * * *": "*/7 * * * * UTC", "0 3 13 * 5": "0 3 13 * 5 UTC", "0 3,15 * * *": "0 3,15 * * * UTC", "0~29 3 * * *": "0~29 3 * * * UTC",
-	} {
-		check.Same(t, schedule, "", cronProblem(schedule))
-		check.Same(t, schedule, want, Entry{Schedule: schedule, TimeZone: "UTC"}.When())
-	}
-}
-
 func TestTimeoutOfTheDeployment(t *testing.T) {
 	e := Entry{Name: "cleanupReports", TimeoutSeconds: 300}
 	for _, tt := range []struct {
