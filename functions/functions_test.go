@@ -62,6 +62,33 @@ func TestWhatIsListedIsRegistered(t *testing.T) {
 	}
 }
 
+// TestManifest: what can be wrong with an entry that has a package, and neither the reader of the list nor a job's golden file tells.
+func TestManifest(t *testing.T) {
+	all := upstream(t)
+	for _, e := range all {
+		if e.Rule != nil {
+			continue
+		}
+		q, worker := e.Queue, e.Trigger == manifest.Tasks
+		for problem, is := range map[string]bool{
+			"trigger is neither schedule nor tasks":                 e.Trigger != manifest.Schedule && !worker,
+			"it has no role on Firestore, which holds the lease":    !slices.Contains(e.Uses(), config.Firestore),
+			"worker and roles on tasks belong together":             (e.Worker != "") != slices.Contains(e.Uses(), config.Tasks),
+			"stopAfterSeconds is over nine tenths of its timeout":   e.StopAfterSeconds < 0 || e.StopAfterSeconds > e.TimeoutSeconds/10*9,
+			"a worker has a queue, and a job has none":              worker != (q != nil),
+			"a worker has a schedule, retries or a worker":          worker && e.Schedule+e.TimeZone+e.Worker != "" || worker && e.RetryCount+e.StopAfterSeconds > 0,
+			"worker names no worker of its package":                 e.Worker != "" && !slices.ContainsFunc(all, func(w manifest.Entry) bool { return w.Name == e.Worker && w.Queue != nil && w.Package == e.Package }),
+			"no job hands tasks to it":                              worker && !slices.ContainsFunc(all, func(job manifest.Entry) bool { return job.Worker == e.Name }),
+			"its queue lacks a rate, a number or a time":            q != nil && (q.MaxDispatchesPerSecond <= 0 || min(q.MaxConcurrentDispatches, q.MaxAttempts, q.MinBackoffSeconds, q.MaxBackoffSeconds-q.MinBackoffSeconds+1) < 1),
+			"an index is of one field, which Firestore has already": slices.ContainsFunc(e.Indexes, func(i manifest.Index) bool { return len(i.Fields) < 2 && i.QueryScope != "COLLECTION_GROUP" }),
+		} {
+			if is {
+				t.Errorf("manifest.json: %s: %s", e.Name, problem)
+			}
+		}
+	}
+}
+
 var (
 	ok   = check.OK
 	read = check.File

@@ -30,7 +30,7 @@ locals {
   # The entries of the lock file that no program wrote: one that takes the place of another function, or that is not a rule's.
   forged = [
     for name, f in local.lock.functions : name if !try(
-      jsonencode(f) == jsonencode(local.functions[name]) && f.name == name && f.trigger == "schedule" && f.package == "" && !can(f.worker),
+      jsonencode(f) == jsonencode(local.functions[name]) && f.name == name && f.trigger == "schedule" && f.package == "" && !can(f.worker) && !can(f.notIndexed),
       false,
     )
   ]

@@ -146,8 +146,8 @@ func (a *app) checkLock() error {
 // checked returns what is known of a job without running it.
 func (a *app) checked(e manifest.Entry) checked {
 	c := checked{
-		Job: e.Name, Declared: e.Rule != nil, Own: a.owns(e), Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone,
-		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
+		Job: e.Name, Declared: e.Rule != nil, Own: e.Own, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone,
+		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.Indexes),
 	}
 	if e.Rule != nil {
 		c.Does, c.Reads, c.Judged, c.Note = e.Words(), readsOf(*e.Rule), e.Judged(), noteOn(*e.Rule)

@@ -242,7 +242,7 @@ func TestIndexes(t *testing.T) {
 			all = append(all, indexWords(i))
 		}
 		for _, f := range file.FieldOverrides {
-			text := f.field()
+			text := f.CollectionGroup + "." + f.FieldPath
 			for _, i := range f.Indexes {
 				text += " " + i.Order + i.ArrayConfig + " (" + i.QueryScope + ")"
 			}

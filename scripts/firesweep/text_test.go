@@ -188,7 +188,7 @@ func TestJSON(t *testing.T) {
 		{checked{}, `
 			declared does indexes indexes.collectionGroup indexes.fields indexes.fields.arrayConfig
 			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy note own reads
-			roles schedule timeZone when`},
+			roles schedule timeZone`},
 	}
 	alone := map[reflect.Type]bool{}
 	for _, tt := range all {

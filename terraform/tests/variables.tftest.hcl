@@ -40,7 +40,7 @@ run "disabled_jobs_leave_nothing" {
       keys(google_service_account_iam_binding.acts_as_itself), data.google_project.this, data.google_storage_bucket.application,
       keys(google_storage_bucket_iam_member.storage), keys(google_project_iam_member.auth), keys(google_project_iam_custom_role.custom),
       google_monitoring_alert_policy.worker, [for api in keys(google_project_service.api) : api if api == "identitytoolkit.googleapis.com"],
-      [for key in keys(google_firestore_field.override) : key if key != "(default) cleanupUndo *"],
+      [for f in google_firestore_field.not_indexed : f if !contains(["cleanupRuns", "cleanupUndo"], f.collection)],
     )) == 0
     error_message = "what only other jobs need is there"
   }
