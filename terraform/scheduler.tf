@@ -30,7 +30,7 @@ locals {
   cron_fields = [
     { name = "minute", least = 0, most = 59 }, { name = "hour", least = 0, most = 23 },
     { name = "day of the month", least = 1, most = 31 }, { name = "month", least = 1, most = 12 },
-    { name = "day of the week", least = 0, most = 7 },
+    { name = "day of the week", least = 0, most = 6 },
   ]
   cron_problems = {
     for name, cron in local.cron : name => flatten([
