@@ -114,7 +114,8 @@ module "job" {
   region          = var.region
   labels          = var.labels
   service_account = google_service_account.function[each.key].email
-  environment = merge(local.environment[each.key], can(each.value.worker) ? {
+  # Its runs say by which schedule they are called, so that the command knows when the next one is due.
+  environment = merge(local.environment[each.key], { SCHEDULE = local.called[each.key] }, can(each.value.worker) ? {
     TASKS_LOCATION        = local.tasks_region
     TASKS_SERVICE_ACCOUNT = google_service_account.function[each.key].email
     TASKS_QUEUE           = google_cloud_tasks_queue.worker[each.value.worker].name

@@ -145,6 +145,7 @@ func untilNext(e manifest.Entry, last time.Time) time.Duration {
 // standing reads a job's last runs, and tells its state by them and its record.
 func (a *app) standing(ctx context.Context, job manifest.Entry, record record, limit int) (st standing, err error) {
 	now := a.clock()
+	job = schedule.Deployed(job, record.Schedule)
 	st = standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine, Held: record.Held}
 	if st.Runs, err = a.newest(ctx, job, schedule.Longest(job, now, 2), limit, record.Killed(now)); err != nil {
 		return st, err

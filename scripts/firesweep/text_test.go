@@ -163,7 +163,7 @@ func TestJSON(t *testing.T) {
 			failures.limit failures.limit.collection failures.limit.due failures.limit.field failures.limit.folder
 			failures.limit.inFolder failures.limit.limit
 			failures.limit.looked failures.limit.most failures.limit.others failures.limit.pass failures.limit.why failures.target force job kept notCounted now partialRuns plan
-			revision runId scanned startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
+			revision runId scanned schedule startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
 			usage version warnings`},
 		{report.Planned{}, "action kept more reason target version with"},
 		{usage.Usage{}, `

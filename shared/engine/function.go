@@ -203,9 +203,9 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	r := &run{
 		Teller: &tell.Teller{Worker: f.Job.Task != nil, Report: &report.Report{
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.Force, Now: now, StartedAt: started,
-			Database: cfg.Database, Bucket: binding.Bucket, Revision: cmp.Or(req.By, f.Getenv("K_REVISION")), Version: version.String(), Binding: binding,
-			Approved: req.Approved.Size(),
-			Actions:  map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
+			Database: cfg.Database, Bucket: binding.Bucket, Revision: cmp.Or(req.By, f.Getenv("K_REVISION")), Schedule: f.Getenv("SCHEDULE"),
+			Version: version.String(), Binding: binding, Approved: req.Approved.Size(),
+			Actions: map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
 		}, Logger: log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id)))},
 		deadline: deadline{
 			clock: f.Clock, timeout: f.Timeout, begun: wall, planUntil: wall.Add(stopAfter / 2), stopAt: wall.Add(stopAfter), preview: *req.dryRun,

@@ -408,7 +408,7 @@ func TestLock(t *testing.T) {
 	avatars := map[string]any{
 		"name": "cleanupAvatars", "package": "", "description": "Avatars", "trigger": "schedule", "schedule": "0 3 * * 1", "timeZone": "Europe/Berlin",
 		"timeoutSeconds": 600.0, "memory": "256Mi", "retryCount": 0.0,
-		"roles":          map[string]any{"firestore": []any{"roles/datastore.user"}, "storage": []any{"firesweepObjectCleaner"}},
+		"roles": map[string]any{"firestore": []any{"roles/datastore.user"}, "storage": []any{"firesweepObjectCleaner"}},
 	}
 	check.Same(t, "cleanupDrafts", drafts, lock.Functions["cleanupDrafts"])
 	check.Same(t, "cleanupAvatars", avatars, lock.Functions["cleanupAvatars"])

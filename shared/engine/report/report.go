@@ -68,6 +68,7 @@ type Report struct {
 	Database   string            `json:"database" firestore:"database"`
 	Bucket     string            `json:"bucket,omitempty" firestore:"bucket,omitempty"`     // none if it does not use Storage
 	Revision   string            `json:"revision,omitempty" firestore:"revision,omitempty"` // of the Cloud Run service; none elsewhere
+	Schedule   string            `json:"schedule,omitempty" firestore:"schedule,omitempty"` // Cloud Scheduler's; none elsewhere
 	Version    string            `json:"version,omitempty" firestore:"version,omitempty"`   // of Firesweep; none in reports of earlier ones
 	Now        time.Time         `json:"now" firestore:"now"`
 	StartedAt  time.Time         `json:"startedAt" firestore:"startedAt"`
