@@ -29,8 +29,8 @@ func Times(e manifest.Entry, after time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// Deployed returns a job with the schedule and time zone by which Cloud Scheduler calls it, such as "0 3 * * * UTC", where Terraform
-// sets others than its list. The job stays as it is if that is no schedule.
+// Deployed returns a job with the schedule and time zone by which Cloud Scheduler calls it, such as "0 3 * * * UTC", where
+// Terraform sets others than its list. The job stays as it is if that is no schedule.
 func Deployed(e manifest.Entry, called string) manifest.Entry {
 	at := strings.LastIndexByte(called, ' ')
 	if at < 0 {

@@ -73,8 +73,8 @@ func (e Entry) writes(field string) bool {
 	return set || e.Warn != nil && e.Warn.Field == field
 }
 
-// problems returns what is wrong with one entry. If the entry has a rule, it also sets what follows from the rule. What else may be
-// wrong with an entry of functions/manifest.json that has a package, the tests of functions say.
+// problems returns what is wrong with one entry. If the entry has a rule, it also sets what follows from the rule. What else
+// may be wrong with an entry of functions/manifest.json that has a package, the tests of functions say.
 func (e *Entry) problems() []criteria.Problem {
 	var p criteria.Problems
 	p.Expect(namePattern.MatchString(e.Name), "name", "%s write 6 to 30 letters and digits that begin with a small letter, such as "+
