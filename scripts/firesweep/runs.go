@@ -37,7 +37,6 @@ type standing struct {
 	Detail   string           `json:"detail,omitempty"` // describes the state in a sentence
 	Runs     []*report.Report `json:"runs"`             // newest first
 	Held     *jobstate.Hold   `json:"held,omitempty"`   // nil: nobody holds the job
-	Month    report.Month     `json:"month"`            // what all runs of this month have used, in UTC
 }
 
 // bad reports whether somebody should look at the job.
@@ -149,7 +148,6 @@ func (a *app) standing(ctx context.Context, job manifest.Entry, record record, l
 	if st.Runs, err = a.newest(ctx, job, schedule.Longest(job, now, 2), limit, record.Killed(now)); err != nil {
 		return st, err
 	}
-	st.Month = record.Month.At(now)
 	last := st.last()
 	if record.Last != nil && record.Last.StartedAt.After(last) {
 		last = record.Last.StartedAt
@@ -235,10 +233,6 @@ func (p *printer) standing(s standing) {
 	}
 	if len(s.Runs) > 0 {
 		p.runs(s.Runs)
-	}
-	if s.Month.Runs > 0 {
-		p.Say(faint, 2, 2, "%s: %s, skipped ones apart, which used %s", s.Month.Of, plural(s.Month.Runs, "run"),
-			used(s.Month.Usage))
 	}
 	p.Line("")
 }

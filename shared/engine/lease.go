@@ -168,7 +168,7 @@ func (r *run) release(ctx context.Context) {
 			return s, nil, nil
 		}
 		s.Cuts, s.Warned = r.cuts, r.Warned
-		after, err := s.Release(r.Report, r.checkpoint, r.clock())
+		after, err := s.Release(r.Report, r.checkpoint)
 		return after, r.Report.Document(), err
 	})
 	var lost *jobstate.LostError

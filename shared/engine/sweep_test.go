@@ -129,7 +129,6 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 	enginetest.Want(t, "free since", time.Time{}, record["until"].(time.Time))
 	wantJob := map[string]any{
 		"holder": "", "until": record["until"], "begun": nil, "lastReport": want,
-		"month": map[string]any{"of": start.Format("2006-01"), "runs": int64(1), "usage": want["usage"]},
 	}
 	enginetest.Want(t, "cleanupJobs", wantJob, record)
 	stored := maps.Clone(want)

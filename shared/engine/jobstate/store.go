@@ -194,7 +194,6 @@ func (s *State) fields() []field {
 		{"stop", &s.Stop, false, nil},
 		{"cuts", &s.Cuts, false, nil},
 		{"warned", &s.Warned, false, nil},
-		{"month", &s.Month, false, nil},
 		{"lastReport", &s.Last, false, func() bool { return s.Last.RunID == "" }},
 	}
 }
