@@ -151,7 +151,7 @@ func TestRefusedRequestsRunNothing(t *testing.T) {
 	} {
 		refused(post("", body), http.StatusBadRequest, say)
 	}
-	refused(post("?force=true", ""), http.StatusBadRequest, `put {"force":true} into the body`)
+	refused(post("?force=true", ""), http.StatusBadRequest, `unknown query parameter "force": only dryRun may be in the address, and all else in the body`)
 	r := post("", "")
 	r.Header.Set("X-CloudScheduler-ScheduleTime", "tomorrow")
 	refused(r, http.StatusBadRequest, "X-CloudScheduler-ScheduleTime")
