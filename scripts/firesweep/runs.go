@@ -118,7 +118,7 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, name
 	return a.show(map[string]any{"jobs": all}, func(p *printer) {
 		p.standings(all, named)
 		for _, f := range former {
-			last := cmp.Or(f.record.State.Killed(f.record.Now), f.record.State.Last)
+			last := cmp.Or(f.record.Killed(f.record.Now), f.record.Last)
 			if last != nil && a.clock().Sub(last.StartedAt) < report.RunRetention {
 				p.Say("", 0, 2, "%s ran at %s UTC, and %s: %s", f.Job, when(last.StartedAt), noRule, p.cmd("show", shortID(last.RunID)))
 			}
@@ -142,7 +142,7 @@ func untilNext(e manifest.Entry, last time.Time) time.Duration {
 }
 
 // standing reads a job's last runs, and tells its state by them and its record.
-func (a *app) standing(ctx context.Context, job manifest.Entry, record record, limit int) (st standing, err error) {
+func (a *app) standing(ctx context.Context, job manifest.Entry, record jobstate.Record, limit int) (st standing, err error) {
 	now := a.clock()
 	st = standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine, Held: record.Held}
 	if st.Runs, err = a.newest(ctx, job, schedule.Longest(job, now, 2), limit, record.Killed(now)); err != nil {
@@ -157,7 +157,7 @@ func (a *app) standing(ctx context.Context, job manifest.Entry, record record, l
 		st.State, st.Detail = stateBroken, "No run can begin: "+record.Err.Error()
 	case record.Holder != "" && now.Before(record.Until):
 		st.State, st.Detail = stateUnderWay, a.underWay(job.Name, record)
-	case record.byUndo():
+	case jobstate.ByUndo(record.Holder):
 		st.State, st.Detail = stateKilled, fmt.Sprintf("Taking a run back (%s) was interrupted: do it again.", record.Holder)
 	case record.Holder != "":
 		st.State, st.Detail = stateKilled, fmt.Sprintf("Run %s ended without a report: it was killed, or was out of memory or time. "+
@@ -188,9 +188,9 @@ func (s *standing) byLastRun(last *report.Report) {
 }
 
 // underWay describes what holds a job's lease.
-func (a *app) underWay(job string, record record) string {
+func (a *app) underWay(job string, record jobstate.Record) string {
 	switch until := when(record.Until); {
-	case record.byUndo():
+	case jobstate.ByUndo(record.Holder):
 		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. "+
 			"That ends at %s UTC at the latest, unless it is renewed.", record.Holder, until)
 	case record.IsStopping():

@@ -99,7 +99,7 @@ func TestReadsAnewWhenTheRecordHasChanged(t *testing.T) {
 // stateOf returns what the job's record says.
 func stateOf(t *testing.T, f *enginetest.Function) jobstate.State {
 	t.Helper()
-	s, _, err := f.Restorer(t, nil).State(t.Context(), "testJob")
+	s, _, err := jobstate.Read(t.Context(), f.Restorer(t, nil).DB.Reader, "testJob")
 	ok(t, err)
 	return s
 }
