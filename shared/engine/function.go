@@ -97,8 +97,7 @@ func (f *Function) forOperator() *Function {
 
 // ServeHTTP runs the job.
 func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	log := logging.New(f.Log).With(logging.Trace(f.Getenv("GOOGLE_CLOUD_PROJECT"), r.Header)...).
-		With(logging.Labels(slog.String("job", f.Job.Name)))
+	log := logging.New(f.Log).With(logging.Labels(slog.String("job", f.Job.Name)))
 	defer func() {
 		if v := recover(); v != nil {
 			log.ErrorContext(r.Context(), f.Job.Name+" panicked", logging.Problem("panic"), logging.Reported(), logging.Stack(v, debug.Stack()))
@@ -117,7 +116,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.refuse(r.Context(), w, log, &refusal{http.StatusInternalServerError, "unavailable", err})
 		return
 	}
-	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
+	run := f.newRun(c, cfg, logging.New(f.Log), wall, now, req)
 	rep := run.execute(r.Context())
 	code := rep.HTTPStatus()
 	if f.Job.Task != nil && rep.Status == report.Skipped { // it is held, and Cloud Tasks is to call again

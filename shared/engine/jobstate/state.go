@@ -40,7 +40,6 @@ type State struct {
 	Keep       []Kept         `json:"keep" firestore:"keep"`             // what the jobs keep, whatever their rules say; stored for AllJobs
 	Known      []string       `json:"known" firestore:"known"`           // stored for NewJobs: the jobs that it does not hold
 	Stop       any            `json:"stop" firestore:"stop"`             // the run that is told to stop; a person may have written anything
-	Month      report.Month   `json:"month" firestore:"month"`
 	Last       *report.Report `json:"lastReport" firestore:"lastReport"` // of the last run that saved one; nil: none
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
@@ -112,7 +113,9 @@ func TestNothingCameBack(t *testing.T) {
 	enginetest.Want(t, "an answer was lost", true, lost.Load())
 	held, _ := said(t, w.restorer)
 	enginetest.Want(t, "held", []string(nil), held)
-	ok(t, once.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error { return once.Hold(t.Context(), "testJob", "ann", "not yet") }))
+	ok(t, once.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error {
+		return once.Store("testJob").Hold(t.Context(), jobstate.Hold{By: "ann", Why: "not yet"})
+	}))
 	held, _ = said(t, w.restorer)
 	enginetest.Want(t, "held meanwhile", []string{"testJob"}, held)
 	byHand, byUndo := enginetest.HeldBy("ann", "the rule is wrong"), enginetest.HeldBy("ann", "it came back")

@@ -181,24 +181,24 @@ func newRun(t *testing.T) (world, *report.Report) {
 func (w world) resume(t *testing.T) {
 	t.Helper()
 	for _, record := range []string{"testJob", "new-jobs"} {
-		ok(t, w.restorer.Resume(t.Context(), record))
+		ok(t, w.restorer.Store(record).Resume(t.Context()))
 	}
 }
 
 // said returns the jobs that a database says are held, and what each keeps.
 func said(t *testing.T, p restore.Project) (held []string, kept map[string][]string) {
 	t.Helper()
-	records, err := p.Records(t.Context())
+	records, err := jobstate.Records(t.Context(), p.DB.Reader)
 	ok(t, err)
 	kept = map[string][]string{}
 	for _, r := range records {
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}
-		if r.State.Held != nil {
+		if r.Held != nil {
 			held = append(held, r.Job)
 		}
-		for _, k := range r.State.Keep {
+		for _, k := range r.Keep {
 			kept[r.Job] = append(kept[r.Job], k.Path)
 		}
 		slices.Sort(kept[r.Job])
