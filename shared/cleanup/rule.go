@@ -27,9 +27,6 @@ type Rule[S any] struct {
 	Group int
 	// Load reads what Judge needs, for many items at once, and returns one state for each subject.
 	Load func(ctx context.Context, src Source, subjects []Subject) ([]S, error)
-	// With names documents that Load reads of every item that is due, if the item's path tells which; nil if that tells none. A
-	// commit reads them in one request with its items, so that Load need not wait for them.
-	With func(item documents.Ref) []documents.Ref
 	// Judge decides about one item.
 	Judge func(state S, run Run) Decision
 	// Gather reads what only Change needs, for the items that are due; nil if that is nothing.
@@ -167,7 +164,6 @@ type AnyRule interface {
 	Reaches() Reach
 	DeletesAlone() bool // nothing but the document
 	Together() int      // items that share a commit, at most
-	ReadsWith(item documents.Ref) []documents.Ref
 	LoadAll(ctx context.Context, src Source, subjects []Subject) (Loaded, error)
 }
 
@@ -197,14 +193,6 @@ func (r Rule[S]) Reaches() Reach {
 		reach.Deletes = append(slices.Clone(reach.Deletes), reach.Items)
 	}
 	return reach
-}
-
-// ReadsWith implements [AnyRule].
-func (r Rule[S]) ReadsWith(item documents.Ref) []documents.Ref {
-	if r.With == nil {
-		return nil
-	}
-	return r.With(item)
 }
 
 // Together implements [AnyRule].
