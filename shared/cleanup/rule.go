@@ -22,8 +22,8 @@ type Rule[S any] struct {
 	Name string
 	// Reach says what Change can ask for at most.
 	Reach Reach
-	// Group is how many items share a commit, at most; 0 stands for 25, or 200 of a rule that only deletes them. With 1, items are
-	// so large that each has a commit of its own, and that few are under way at once.
+	// Group is how many items share a commit, at most; 0 stands for 25, or 200 of a rule that only deletes them or has accounts
+	// deleted. With 1, items are so large that each has a commit of its own, and that few are under way at once.
 	Group int
 	// Load reads what Judge needs, for many items at once, and returns one state for each subject.
 	Load func(ctx context.Context, src Source, subjects []Subject) ([]S, error)
@@ -174,7 +174,8 @@ type Loaded interface {
 	Change(i int, d Decision, run Run) (Change, error)
 }
 
-// How many items share a commit, at most, of a rule that does not say; while they are small, many of one that only deletes them.
+// How many items share a commit, at most, of a rule that does not say; while they are small, many of one that only deletes them,
+// and of one whose items' accounts are deleted: those of a commit share a call, and there may be one call a second.
 const (
 	maxGroup     = 25
 	maxDeletions = 200
@@ -197,7 +198,7 @@ func (r Rule[S]) Reaches() Reach {
 
 // Together implements [AnyRule].
 func (r Rule[S]) Together() int {
-	if r.DeletesAlone() {
+	if r.DeletesAlone() || r.Reach.Account {
 		return cmp.Or(r.Group, maxDeletions)
 	}
 	return cmp.Or(r.Group, maxGroup)
