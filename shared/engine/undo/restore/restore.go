@@ -100,7 +100,7 @@ func (p Project) undo(ctx context.Context, runID string, o Options, each func(Ou
 	}
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, each: each,
 		holder: undo.HolderPrefix + runID + "-" + rand.Text()[:8], at: p.Clock().UTC().Truncate(time.Microsecond),
-		records: map[string]int{}, writes: map[string]int{}, named: map[string]bool{}, matched: map[string]bool{},
+		records: map[string]int{}, writes: map[string]int{}, named: map[string]bool{}, matched: map[string]bool{}, after: map[string]string{},
 		refused: map[string]bool{}, by: map[string]bool{job: true}, with: map[string][]string{},
 		held: map[place]jobstate.State{}, ran: map[place]bool{}, came: map[string]bool{}, canHave: reachOf(p.Jobs[job]).canHaveDone,
 		covers: map[string]func(undo.Record) bool{}}
@@ -156,6 +156,7 @@ type undoing struct {
 	writes  map[string]int      // how many the log has of each document
 	named   map[string]bool     // of Only, by something in the log; "" if anything there is meant
 	matched map[string]bool     // documents and items that Where means
+	after   map[string]string   // by item, the one that led to it
 	by      map[string]bool     // the jobs that can delete or change some of what comes back
 	shared  bool                // some of it is an object or an account, which the jobs of each database are about
 	with    map[string][]string // of an undo of a part, by what comes back, what was done for it
