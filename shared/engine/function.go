@@ -143,7 +143,7 @@ func (f *Function) receive(w http.ResponseWriter, r *http.Request, wall time.Tim
 	var err error
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		err := fmt.Errorf("%s is called with POST, not %s", f.Job.Name, report.Clip(r.Method, maxQuoted))
+		err := fmt.Errorf("%s is called with POST, not %s", f.Job.Name, harmless.Clip(r.Method, maxQuoted))
 		return req, cfg, now, &refusal{http.StatusMethodNotAllowed, "method_not_allowed", err}
 	}
 	if req, err = parseRequest(w, r, f.Job.Task); err != nil {
@@ -171,7 +171,7 @@ func (f *Function) receive(w http.ResponseWriter, r *http.Request, wall time.Tim
 // anything.
 func (f *Function) refuse(ctx context.Context, w http.ResponseWriter, log *slog.Logger, r *refusal) {
 	if r.status == http.StatusInternalServerError {
-		log.ErrorContext(ctx, f.Job.Name+" did not run: "+r.err.Error(), logging.Problem(report.Clip(r.err.Error(), maxProblem)), logging.Reported())
+		log.ErrorContext(ctx, f.Job.Name+" did not run: "+r.err.Error(), logging.Problem(harmless.Clip(r.err.Error(), maxProblem)), logging.Reported())
 	} else {
 		log.WarnContext(ctx, f.Job.Name+" refused a request: "+r.err.Error(), slog.String("code", r.code), slog.Int("httpStatus", r.status))
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/apply"
-	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // maxBody is the largest request body, in bytes, and maxQuoted how much of a name or a header an error quotes.
@@ -104,7 +104,7 @@ func parseTask(body []byte, task cleanup.Task) (map[string]string, error) {
 		}
 	}
 	if id := task.Fields[0]; !documents.ValidID(fields[id]) {
-		return nil, fmt.Errorf("%s %q cannot be a document's id", id, report.Clip(fields[id], maxQuoted))
+		return nil, fmt.Errorf("%s %q cannot be a document's id", id, harmless.Clip(fields[id], maxQuoted))
 	}
 	if task.Check == nil {
 		return fields, nil
@@ -130,7 +130,7 @@ func object[V any](body []byte, allowed []string, what string) (map[string]V, er
 	fields := map[string]V{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(allowed, name) {
-			return nil, fmt.Errorf("unknown field %q: the body may hold %s", report.Clip(name, maxQuoted), strings.Join(allowed, ", "))
+			return nil, fmt.Errorf("unknown field %q: the body may hold %s", harmless.Clip(name, maxQuoted), strings.Join(allowed, ", "))
 		}
 		if fields[name], is = given[name].(V); !is {
 			return nil, fmt.Errorf("field %q must be %s", name, what)
@@ -146,7 +146,8 @@ func dryRunParameter(rawQuery string) (*bool, error) {
 	}
 	for name, values := range query {
 		if name != "dryRun" {
-			return nil, fmt.Errorf("unknown query parameter %q: only dryRun may be in the address, and all else in the body", report.Clip(name, maxQuoted))
+			return nil, fmt.Errorf("unknown query parameter %q: only dryRun may be in the address, and all else in the body",
+				harmless.Clip(name, maxQuoted))
 		}
 		if len(values) != 1 {
 			return nil, errors.New("query parameter dryRun is given more than once")
@@ -173,10 +174,11 @@ func runTime(h http.Header, worker bool, wall time.Time, emulated bool) (now tim
 	if v := h.Get(name); v != "" {
 		t, err := time.Parse(time.RFC3339, v)
 		if err != nil {
-			return time.Time{}, false, fmt.Errorf("header %s is %q, which is not an RFC 3339 time", name, report.Clip(v, maxQuoted))
+			return time.Time{}, false, fmt.Errorf("header %s is %q, which is not an RFC 3339 time", name, harmless.Clip(v, maxQuoted))
 		}
 		if year := t.UTC().Year(); year < 1 || year > 9999 {
-			return time.Time{}, false, fmt.Errorf("header %s is %q, but Firestore knows only the years 1 to 9999", name, report.Clip(v, maxQuoted))
+			return time.Time{}, false, fmt.Errorf("header %s is %q, but Firestore knows only the years 1 to 9999",
+				name, harmless.Clip(v, maxQuoted))
 		}
 		scheduled = true
 		if t.Before(wall) || emulated {

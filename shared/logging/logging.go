@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"unicode/utf8"
 
 	"github.com/firesweep/firesweep/shared/harmless"
 )
@@ -40,9 +41,9 @@ type fit struct{ slog.Handler }
 // Handle implements slog.Handler.
 func (h fit) Handle(ctx context.Context, line slog.Record) error {
 	line.Message = harmless.Text(line.Message)
-	if runes := []rune(line.Message); len(runes) > MaxMessage {
+	if utf8.RuneCountInString(line.Message) > MaxMessage {
 		line.AddAttrs(slog.String("text", line.Message))
-		line.Message = string(runes[:MaxMessage-1]) + "…"
+		line.Message = harmless.Cut(line.Message, MaxMessage-1)
 	}
 	return h.Handler.Handle(ctx, line)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Records in cleanupJobs that are of no job, for no job has a hyphen in its name. They bind each job of the database, also one
@@ -63,7 +64,7 @@ func (h Hold) String() string {
 		text += " by " + quoted(h.By)
 	}
 	if text += ", because " + quoted(h.Why); h.RunID != "" {
-		text += " (" + report.Clip(h.RunID, maxID) + ")"
+		text += " (" + harmless.Clip(h.RunID, maxID) + ")"
 	}
 	return text
 }
@@ -71,7 +72,7 @@ func (h Hold) String() string {
 // MaxWhy is how many bytes a reason has at most, where it is given and where it is said.
 const MaxWhy = 500
 
-func quoted(text string) string { return fmt.Sprintf("%q", report.Clip(text, MaxWhy)) }
+func quoted(text string) string { return fmt.Sprintf("%q", harmless.Clip(text, MaxWhy)) }
 
 // Hold holds the job. One that is held by hand, or by an undo of the same run, stays held as it is. Another undo's hold is
 // replaced, for that undo lets the job go on if it brings nothing back.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // maxID is how many bytes a run's id has at most.
@@ -196,7 +196,7 @@ func (s State) TooLong(job string, now time.Time) error {
 		return nil
 	}
 	return &ForeignError{fmt.Sprintf("run %s holds the lease until %s, longer than any run may: a clock was wrong, or an older "+
-		"deployment is still under way: delete the field until of %s", report.Clip(s.Holder, maxID), s.Until.Format(time.RFC3339), Path(job))}
+		"deployment is still under way: delete the field until of %s", harmless.Clip(s.Holder, maxID), s.Until.Format(time.RFC3339), Path(job))}
 }
 
 // Of reads a job's document. What nothing is decided by reads as nothing where it cannot be read. The error is a [*ForeignError].

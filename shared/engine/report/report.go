@@ -199,7 +199,7 @@ func (r *Report) Fail(target, action string, err error) {
 		r.Truncated = true
 		return
 	}
-	f := Failure{Target: target, Action: action, Error: Clip(harmless.Text(err.Error()), maxErrorText), Code: CodeOf(err)}
+	f := Failure{Target: target, Action: action, Error: harmless.Clip(harmless.Text(err.Error()), maxErrorText), Code: CodeOf(err)}
 	r.Failures = append(r.Failures, f)
 }
 
