@@ -93,8 +93,9 @@ func (u *undoing) renew(ctx context.Context) error {
 	return err
 }
 
-// takeAllBack keeps what the run has left to do from being done, and takes back what it did. It returns [ErrUnfinished] if
-// there is something left and only a part of the run is to be taken back.
+// takeAllBack takes back what the run did, and then keeps what it has left to do from being done. It returns [ErrUnfinished] if
+// there is something left and only a part of the run is to be taken back. If anything stays away, so does that which is left: the
+// job's next run does it for what stayed, and leaves out what came back.
 func (u *undoing) takeAllBack(ctx context.Context) error {
 	todos, err := u.all(ctx, runlog.PendingOfRun(u.job, u.runID))
 	switch {
@@ -102,6 +103,10 @@ func (u *undoing) takeAllBack(ctx context.Context) error {
 		return fmt.Errorf("read what the run has left to do: %w", err)
 	case len(todos) > 0 && u.partial():
 		return ErrUnfinished
+	}
+	u.began = true
+	if err := u.takeBack(ctx); err != nil || u.stayed > 0 {
+		return err
 	}
 	for some := range slices.Chunk(todos, pace.MaxBatch) {
 		refs := make([]documents.Ref, len(some))
@@ -112,13 +117,8 @@ func (u *undoing) takeAllBack(ctx context.Context) error {
 			return err
 		}
 		if err := u.DB.Put(ctx, runlog.Deletions(refs)); err != nil {
-			return fmt.Errorf("delete %d things that the run has left to do, of %s on: %w", len(some), some[0].Path, err)
+			return fmt.Errorf("delete %d things that the run has left to do, of %s on: %w; run undo again", len(some), some[0].Path, err)
 		}
 	}
-	u.began = true
-	err = u.takeBack(ctx)
-	if err != nil && len(todos) > 0 && !errors.Is(err, ErrRefused) {
-		err = fmt.Errorf("%w; what the run had left to do is not done any more: run undo again", err)
-	}
-	return err
+	return nil
 }

@@ -166,6 +166,7 @@ type undoing struct {
 	began   bool                     // something may be back
 	refused map[string]bool          // targets that no run of the job can have had
 	came    map[string]bool          // targets that came back
+	stayed  int                      // things that cannot
 	same    int                      // things that are as they were
 
 	filesBack sync.Once // says how files come back
@@ -189,10 +190,15 @@ func (u *undoing) tell(outcomes ...Outcome) error {
 	u.telling.Lock()
 	defer u.telling.Unlock()
 	for _, o := range outcomes {
+		switch o.Step {
+		case undo.Nothing:
+			u.same++
+		case undo.Conflict, undo.Lost:
+			u.stayed++
+		default:
+		}
 		if o.Step.Back() {
 			u.came[o.Target] = true
-		} else if o.Step == undo.Nothing {
-			u.same++
 		}
 		if err := u.each(o); err != nil {
 			return err

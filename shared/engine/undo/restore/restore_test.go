@@ -499,9 +499,9 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 	enginetest.Want(t, "users that are back", 0, len(w.Documents(t, "users")))
 }
 
-// TestLeftToDo: a part of a run that was killed cannot be taken back before the rest is done. An undo that ends before anything
-// comes back leaves the run what it has to do; one that ends later says that it is not done any more. What others left stays.
-// Another job that is under way, or begins before all are held, might delete what comes back; another undo does not.
+// TestLeftToDo: a part of a run that was killed cannot be taken back before the rest is done. What the run has left to do is forgotten
+// once all is back, and not where the undo ends earlier, is refused, or cannot bring all back. What others left stays. Another job
+// that is under way, or begins before all are held, might delete what comes back; another undo does not.
 func TestLeftToDo(t *testing.T) {
 	w, report := newRun(t)
 	const left = "cleanupJobs/testJob/cleanupTodo"
@@ -535,9 +535,18 @@ func TestLeftToDo(t *testing.T) {
 	}
 	w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("undo-otherJob-1", time.Now().Add(time.Minute)))
 	err = w.restorer.Undo(t.Context(), report.RunID, apply, func(restore.Outcome) error { return failed })
-	if !errors.Is(err, failed) || !strings.Contains(err.Error(), "left to do is not done any more: run undo again") || todos() != 0 {
+	if !errors.Is(err, failed) || todos() != 1 {
 		t.Errorf("it could not be told: %v, %d todos", err, todos())
 	}
+	refusing := w
+	refusing.restorer.Jobs = map[string]cleanup.Job{"testJob": {Name: "testJob", Rules: []cleanup.AnyRule{plain}}}
+	if err := refusing.tried(t, report.RunID, apply); !errors.Is(err, restore.ErrRefused) || todos() != 1 {
+		t.Errorf("it was refused: %v, %d todos", err, todos())
+	}
+	w.Set(t, "users/u2", map[string]any{"name": "another"})
+	w.undo(t, report.RunID, apply)
+	enginetest.Want(t, "todos, while u2 cannot come back", 1, todos())
+	w.Delete(t, "users/u2")
 	w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "todos", []string{"another-000001"}, w.IDs(t, left))
 }
