@@ -43,7 +43,6 @@ type Function struct {
 	Timeout   time.Duration    // after which the platform gives the run up
 	StopAfter time.Duration    // if not 0, starts no more work this long into the run, even if the timeout allows it
 	Uses      []config.Backend // what the job works on
-	Entry     string           // a digest of its entry in the lists, to which plans are bound
 
 	Getenv func(string) string
 	Clock  func() time.Time
@@ -90,7 +89,7 @@ func NewFunction(job cleanup.Job, timeout time.Duration, uses []config.Backend) 
 // forOperator returns a function like this one for whoever calls the command, with connections of its own.
 func (f *Function) forOperator() *Function {
 	return &Function{
-		Job: f.Job, Timeout: f.Timeout, StopAfter: f.StopAfter, Uses: f.Uses, Entry: f.Entry,
+		Job: f.Job, Timeout: f.Timeout, StopAfter: f.StopAfter, Uses: f.Uses,
 		Getenv: f.Getenv, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks, operators: true,
 	}
 }
@@ -182,7 +181,7 @@ func (f *Function) refuse(ctx context.Context, w http.ResponseWriter, log *slog.
 // the job proposes it still and it is still what it was. All else holds as in every run. So a plan that somebody forged does
 // nothing that the job would not do.
 func (f *Function) Binding(cfg config.Config) report.Binding {
-	b := report.Binding{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Entry, Version: version.Release}
+	b := report.Binding{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Job.Entry, Version: version.Release}
 	if slices.Contains(f.Uses, config.Storage) {
 		b.Bucket = cfg.Bucket
 	}
@@ -201,7 +200,7 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	binding := f.Binding(cfg)
 	r := &run{
 		Teller: &tell.Teller{Worker: f.Job.Task != nil, Report: &report.Report{
-			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.Force, Now: now, StartedAt: started,
+			Job: f.Job.Name, Entry: f.Job.Entry, RunID: id, DryRun: *req.dryRun, Force: req.Force, Now: now, StartedAt: started,
 			Database: cfg.Database, Bucket: binding.Bucket, Revision: cmp.Or(req.By, f.Getenv("K_REVISION")), Version: version.String(), Binding: binding,
 			Approved: req.Approved.Size(),
 			Actions:  map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},

@@ -61,6 +61,7 @@ const RunRetention = 90 * 24 * time.Hour
 // Report is what a run did. It is the response, the run's one summary line in the log, and cleanupRuns/{runId}.
 type Report struct {
 	Job        string            `json:"job" firestore:"job"`
+	Entry      string            `json:"-" firestore:"entry,omitempty"` // a digest of the job's entry in the lists, for undo
 	RunID      string            `json:"runId" firestore:"runId"`
 	Status     Status            `json:"status" firestore:"status"`
 	DryRun     bool              `json:"dryRun" firestore:"dryRun"`

@@ -70,15 +70,18 @@ func (u *undoing) everywhere(ctx context.Context, f func(ctx context.Context, in
 }
 
 // jobsIn returns the jobs that have a record in the database, because they ran, and that can delete or change again what comes
-// back, or that nobody here knows: of another checkout, say. The record of [jobstate.NewJobs] holds those that never ran.
+// back, or that nobody here knows: of another checkout, say, or from an entry that was edited since it ran. The record of [jobstate.NewJobs] holds those that never ran.
 func (u *undoing) jobsIn(ctx context.Context, in Project) ([]string, error) {
-	records, err := in.all(ctx, documents.Query{Collection: collections.Jobs, Select: documents.NameOnly})
+	records, err := in.all(ctx, documents.Query{Collection: collections.Jobs, Select: []string{"lastReport.entry"}})
 	if err != nil {
 		return nil, fmt.Errorf("look which jobs have a record: %w", err)
 	}
 	all := map[string]bool{u.job: true}
 	for _, d := range records {
-		_, known := u.Jobs[d.ID()]
+		job, known := u.Jobs[d.ID()]
+		if entry, said := d.Value("lastReport.entry").(string); said && entry != job.Entry { // it is deployed as something else
+			known = false
+		}
 		u.ran[place{in.Config.Database, d.ID()}] = true
 		if u.by[d.ID()] || !known && !jobstate.ForAll(d.ID()) {
 			all[d.ID()] = true

@@ -162,6 +162,20 @@ func TestTooManyToKeep(t *testing.T) {
 	w.keeps(t)
 }
 
+// TestAnotherEntryIsDeployed: a job that ran with another entry than the operator's list has is held, whatever that one reaches.
+func TestAnotherEntryIsDeployed(t *testing.T) {
+	for entry, held := range map[string][]string{"deployed": {"new-jobs", "testJob"}, "edited": {"new-jobs", "otherJob", "testJob"}} {
+		w, rep := newRun(t)
+		other := cleanup.Job{Name: "otherJob", Entry: "deployed", Plan: func(context.Context, *cleanup.Planner) error { return nil }}
+		enginetest.On(t, engine.NewFunction(other, time.Minute, []config.Backend{config.Firestore}), w.Project).Run(t, "")
+		other.Entry = entry
+		w.restorer.Jobs = map[string]cleanup.Job{"testJob": job, "otherJob": other}
+		w.undo(t, rep.RunID, apply)
+		got, _ := said(t, w.restorer)
+		enginetest.Want(t, "held, where the list has it as "+entry, held, got)
+	}
+}
+
 // TestResumedMeanwhile: whoever resumes a job while what it deleted comes back has it run after that.
 func TestResumedMeanwhile(t *testing.T) {
 	w, rep := newRun(t)
