@@ -47,11 +47,12 @@ func With(rules manifest.File) (List, error) {
 		if e.Own {
 			l.Own = append(l.Own, e)
 		}
+		job := registered[e.Name]
 		if e.Rule != nil {
-			l.Jobs[e.Name] = declared.Job(e.Name, *e.Rule)
-		} else {
-			l.Jobs[e.Name] = registered[e.Name]
+			job = declared.Job(e.Name, *e.Rule)
 		}
+		job.Entry = digestOf(e)
+		l.Jobs[e.Name] = job
 	}
 	return l, nil
 }
@@ -110,12 +111,16 @@ func newFunction(e manifest.Entry, job cleanup.Job, getenv func(string) string) 
 	if err != nil {
 		return nil, err
 	}
+	job.Entry = digestOf(e)
 	f := engine.NewFunction(job, timeout, e.Uses())
-	text, _ := json.Marshal(e) // it was read from JSON
-	f.Entry = digest.Of(string(text))
 	f.StopAfter = time.Duration(e.StopAfterSeconds) * time.Second
 	f.Getenv = getenv
 	return f, nil
+}
+
+func digestOf(e manifest.Entry) string {
+	text, _ := json.Marshal(e) // it was read from JSON
+	return digest.Of(string(text))
 }
 
 var registered = map[string]cleanup.Job{}

@@ -41,7 +41,6 @@ type State struct {
 	Known      []string       `json:"known" firestore:"known"`           // stored for NewJobs: the jobs that it does not hold
 	Stop       any            `json:"stop" firestore:"stop"`             // the run that is told to stop; a person may write anything
 	Schedule   string         `json:"schedule" firestore:"schedule"`     // by which Cloud Scheduler calls the job; empty: not known
-	Month      report.Month   `json:"month" firestore:"month"`
 	Last       *report.Report `json:"lastReport" firestore:"lastReport"` // of the last run that saved one; nil: none
 }
 

@@ -27,7 +27,7 @@ func (r *Report) Stop(limits []*cleanup.LimitError) {
 	}
 	failures := make([]Failure, len(limits))
 	for i, e := range limits {
-		failures[i] = Failure{Target: r.Job, Action: CheckLimits, Error: Clip(harmless.Text(r.limited(*e)), maxLimitText), Limit: e}
+		failures[i] = Failure{Target: r.Job, Action: CheckLimits, Error: harmless.Clip(harmless.Text(r.limited(*e)), maxLimitText), Limit: e}
 	}
 	r.Failures = append(failures, r.Failures...)
 }

@@ -61,6 +61,7 @@ const RunRetention = 90 * 24 * time.Hour
 // Report is what a run did. It is the response, the run's one summary line in the log, and cleanupRuns/{runId}.
 type Report struct {
 	Job        string            `json:"job" firestore:"job"`
+	Entry      string            `json:"-" firestore:"entry,omitempty"` // a digest of the job's entry in the lists, for undo
 	RunID      string            `json:"runId" firestore:"runId"`
 	Status     Status            `json:"status" firestore:"status"`
 	DryRun     bool              `json:"dryRun" firestore:"dryRun"`
@@ -200,7 +201,7 @@ func (r *Report) Fail(target, action string, err error) {
 		r.Truncated = true
 		return
 	}
-	f := Failure{Target: target, Action: action, Error: Clip(harmless.Text(err.Error()), maxErrorText), Code: CodeOf(err)}
+	f := Failure{Target: target, Action: action, Error: harmless.Clip(harmless.Text(err.Error()), maxErrorText), Code: CodeOf(err)}
 	r.Failures = append(r.Failures, f)
 }
 
@@ -241,12 +242,4 @@ func (r *Report) Left() int {
 		left += max(0, c.Planned-c.Done-c.Changed-c.Failed)
 	}
 	return left
-}
-
-// Begun returns what is known when a run begins.
-func (r *Report) Begun() Report {
-	return Report{
-		Job: r.Job, RunID: r.RunID, Force: r.Force, Database: r.Database, Bucket: r.Bucket, Revision: r.Revision,
-		Version: r.Version, Now: r.Now, StartedAt: r.StartedAt,
-	}
 }

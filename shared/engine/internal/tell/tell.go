@@ -119,7 +119,7 @@ func (i *invalid) what(in string) string {
 	if len(i.named) == 0 {
 		return fmt.Sprintf("%d of %s", i.n, in)
 	}
-	text, shown := report.Clip(i.named[0], logging.MaxMessage/2), 1
+	text, shown := harmless.Clip(i.named[0], logging.MaxMessage/2), 1
 	for shown < len(i.named) && len(text)+len(i.named[shown]) <= logging.MaxMessage/2 {
 		text += ", " + i.named[shown]
 		shown++

@@ -102,7 +102,7 @@ func (p Project) undo(ctx context.Context, runID string, o Options, each func(Ou
 	}
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, each: each,
 		holder: undo.HolderPrefix + runID + "-" + rand.Text()[:8], at: p.Clock().UTC().Truncate(time.Microsecond),
-		records: map[string]int{}, writes: map[string]int{}, named: map[string]bool{}, matched: map[string]bool{},
+		records: map[string]int{}, writes: map[string]int{}, named: map[string]bool{}, matched: map[string]bool{}, after: map[string]string{},
 		refused: map[string]bool{}, by: map[string]bool{job: true}, with: map[string][]string{},
 		held: map[place]jobstate.State{}, ran: map[place]bool{}, came: map[string]bool{}, canHave: reachOf(p.Jobs[job]).canHaveDone,
 		covers: map[string]func(undo.Record) bool{}}
@@ -158,6 +158,7 @@ type undoing struct {
 	writes  map[string]int      // how many the log has of each document
 	named   map[string]bool     // of Only, by something in the log; "" if anything there is meant
 	matched map[string]bool     // documents and items that Where means
+	after   map[string]string   // by item, the one that led to it
 	by      map[string]bool     // the jobs that can delete or change some of what comes back
 	shared  bool                // some of it is an object or an account, which the jobs of each database are about
 	with    map[string][]string // of an undo of a part, by what comes back, what was done for it
@@ -167,6 +168,7 @@ type undoing struct {
 	began   bool                     // something may be back
 	refused map[string]bool          // targets that no run of the job can have had
 	came    map[string]bool          // targets that came back
+	stayed  int                      // things that cannot
 	same    int                      // things that are as they were
 
 	filesBack sync.Once // says how files come back
@@ -190,10 +192,15 @@ func (u *undoing) tell(outcomes ...Outcome) error {
 	u.telling.Lock()
 	defer u.telling.Unlock()
 	for _, o := range outcomes {
+		switch o.Step {
+		case undo.Nothing:
+			u.same++
+		case undo.Conflict, undo.Lost:
+			u.stayed++
+		default:
+		}
 		if o.Step.Back() {
 			u.came[o.Target] = true
-		} else if o.Step == undo.Nothing {
-			u.same++
 		}
 		if err := u.each(o); err != nil {
 			return err
