@@ -17,13 +17,10 @@ import (
 // passes are what the job goes through. An object is deleted if its judge says so and the document that it returns as the
 // owner does not exist. An object whose owner's id is invalid is kept. ORPHANS names those that a deployment wants.
 var passes = []orphans.Pass{
-	orphans.Objects{Name: "posts", Folder: "posts/", Judge: judgePostMedia},
-	orphans.Objects{Name: "circles", Folder: "circles/", Judge: judgeCircleImage},
-	orphans.Objects{Name: "tasks", Folder: "task_attachments/", Judge: judgeTaskAttachment},
-	orphans.Documents{
-		Name: "postsOfCircles", Collection: "posts", Field: "circleId", Owners: "circles",
-		Judge: judgePost, Rule: postRule, KeptOdd: keptOddCircle,
-	},
+	orphans.Objects{Folder: "posts/", Judge: judgePostMedia}.Pass("posts"),
+	orphans.Objects{Folder: "circles/", Judge: judgeCircleImage}.Pass("circles"),
+	orphans.Objects{Folder: "task_attachments/", Judge: judgeTaskAttachment}.Pass("tasks"),
+	{Name: "postsOfCircles", Plan: planPosts},
 }
 
 // minAgeDays is the age in days of 24 h from which an object may be deleted.

@@ -20,7 +20,6 @@ import (
 
 // Objects are the objects of a folder, each of which belongs to a document.
 type Objects struct {
-	Name   string // what ORPHANS calls the pass; empty: it is the job's only one
 	Folder string // with the slash at its end
 	// Judge decides about an object by its own attributes; it is pure.
 	Judge func(o objects.Object, now time.Time) Verdict
@@ -68,16 +67,17 @@ type page struct {
 	bytes  int64
 }
 
-// name implements [Pass].
-func (f Objects) name() string { return f.Name }
+// Pass returns the pass through the objects. It proposes those that are due, in the order of their names. While it looks up the
+// owners of some objects, it lists and judges the next ones.
+func (f Objects) Pass(name string) Pass {
+	return Pass{Name: name, Files: []cleanup.Files{{Folder: f.Folder}}, Plan: f.plan}
+}
 
-// plan implements [Pass]: it proposes the objects that are due, in the order of their names. While it looks up the owners of some
-// objects, it lists and judges the next ones.
-func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error {
+func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in objects.Names, save func(after string) error) error {
 	var named func(string) bool
 	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
 	room, cuts := semaphore.NewWeighted(bytesAhead), p.Cuts
-	list := func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in.Names, cuts, room) }
+	list := func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in, cuts, room) }
 	ask := func(ctx context.Context, page page) (map[documents.Ref]bool, error) {
 		return f.lookUp(ctx, p.Documents, page)
 	}
@@ -110,7 +110,7 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 				return err
 			}
 		}
-		return in.save(page.judged[len(page.judged)-1].Name)
+		return save(page.judged[len(page.judged)-1].Name)
 	})
 	p.Cuts = listed.Cuts(cuts, f.Folder, in.From, err == nil)
 	return err
