@@ -49,7 +49,7 @@ func judgePostMedia(o objects.Object, now time.Time) orphans.Verdict {
 func judgeUpload(due cleanup.Decision, owner documents.Ref, o objects.Object, now time.Time) orphans.Verdict {
 	at := uploadTime(o)
 	if day := minAgeDays * retention.Day; at.After(now.Add(day)) && at.After(o.Created.Add(day)) {
-		return orphans.Verdict{Decision: cleanup.Invalid(keptFuture), Owner: owner}
+		return orphans.Verdict{Decision: cleanup.Invalid(keptFuture), Owners: []documents.Ref{owner}}
 	}
 	return judgeAge(due, owner, at, now)
 }
@@ -99,7 +99,7 @@ func ownerless(o objects.Object) orphans.Verdict {
 
 // judgeAge decides about an object that is due without its owner if it is old enough. uploaded is zero if it is unknown.
 func judgeAge(due cleanup.Decision, owner documents.Ref, uploaded, now time.Time) orphans.Verdict {
-	v := orphans.Verdict{Decision: due, Owner: owner}
+	v := orphans.Verdict{Decision: due, Owners: []documents.Ref{owner}}
 	switch {
 	case uploaded.IsZero():
 		v.Decision = cleanup.Invalid(keptUndated)

@@ -1,6 +1,6 @@
 // Package orphans plans cleanups of objects whose owner does not exist: their name or metadata names a document. A job gives the
-// folders, and its rules. This package goes through the objects, looks up the owners, and knows where the next run continues. A job
-// may have further passes of its own.
+// folders, and its rules. This package goes through the objects, looks up the owners, and knows where the next run continues. A
+// job may have further passes of its own.
 //
 // To conclude from absence is dangerous. So each id that is looked up counts for the safety limit on missing ids. What names
 // an invalid id is kept. And right before a delete, the owner is looked up once more.

@@ -37,15 +37,15 @@ func judgeFile(o objects.Object, _ time.Time) orphans.Verdict {
 	user := documents.Ref{Collection: "users", ID: cmp.Or(o.Metadata["of"], strings.Split(o.Name, "/")[1])}
 	switch o.Metadata["is"] {
 	case "kept":
-		return orphans.Verdict{Decision: cleanup.Keep(keptByWish), Owner: user}
+		return orphans.Verdict{Decision: cleanup.Keep(keptByWish), Owners: []documents.Ref{user}}
 	case "odd":
-		return orphans.Verdict{Decision: cleanup.Invalid(keptUnjudged), Owner: user}
+		return orphans.Verdict{Decision: cleanup.Invalid(keptUnjudged), Owners: []documents.Ref{user}}
 	case "nobody's":
-		return orphans.Verdict{Decision: cleanup.Do(deleteFile, "nobody's"), Owner: orphans.Nobody}
+		return orphans.Verdict{Decision: cleanup.Do(deleteFile, "nobody's"), Owners: []documents.Ref{orphans.Nobody}}
 	case "forgotten":
 		return orphans.Verdict{Decision: cleanup.Do(deleteFile, "the owner is forgotten")}
 	default:
-		return orphans.Verdict{Decision: cleanup.Do(deleteFile, ""), Owner: user}
+		return orphans.Verdict{Decision: cleanup.Do(deleteFile, ""), Owners: []documents.Ref{user}}
 	}
 }
 
