@@ -138,6 +138,17 @@ func TestDoubtsOfOthers(t *testing.T) {
 				`{"collection": "logs", "field": "show"} to "unless"; to delete the logs with them, add it to "with"`,
 			`with[0]: documents of logs refer to documents of notes by noteOf, and would refer to nothing without them: to keep such notes, add ` +
 				`{"collection": "logs", "field": "noteOf"} to its "unless"; to delete the logs with them, add it to its "with"`}},
+		"URLs of files that unless asks for": {every("shows", fields{"unless": array{field("collection", "links", "fileUrl")}, "with": array{
+			fields{"objects": "covers/**", "field": "cover"}}}), map[string]fields{"shows/s1": {"cover": "covers/a.jpg"},
+			"links/l1": {"fileUrl": url + "covers%2Fa.jpg"}, "links/l2": {"fileUrl": "gs://b/covers/a.jpg"}, "links/l3": {"fileUrl": "gs://b/a.jpg"}}, nil, nil, []string{
+			`unless[0]: none of the 3 values of links.fileUrl looked at refers to a document of shows: a URL refers to a file: to keep files, ` +
+				`write a rule about them, with this field in "gone"`}},
+		"one URL that unless asks for": {every("shows", fields{"unless": array{field("collection", "links", "fileUrl")}}), map[string]fields{
+			"shows/s1": {}, "links/l1": {"fileUrl": "gs://b/covers/a.jpg"}}, nil, nil, []string{
+			"unless[0]: fileUrl holds what is no id, such as an address or several ids, in 1 of 1, and these refer to nothing: correct the documents first"}},
+		"paths in a field of URLs": {every("shows", fields{"unless": array{field("collection", "links", "showUrl")}, "with": array{
+			fields{"objects": "covers/**", "field": "cover"}}}), map[string]fields{"shows/s1": {"cover": "covers/a.jpg"}, "links/l1": {"showUrl": "shows/s1"}},
+			nil, nil, nil},
 		"files of nobody": {fields{"objects": "covers/**", "age": fields{"days": 7}, "gone": "nobody"}, covers, []string{"gs://b/covers/p.jpg"}, nil, nil},
 		"files of folders by ids": {every("shows", fields{"with": array{fields{"objects": "audio/{id}/**"}, field("collection", "songs", "show")},
 			"unless": array{field("collection", "posters", "show")}}), map[string]fields{"posters/p": {"show": "s1", "file": "audio/s1/p.png"},
