@@ -39,7 +39,8 @@ type referrers struct {
 }
 
 // mentions are what documents mean by the fields of a place, in whatever spelling and shape, and which documents these are. It is
-// read once a run: no query finds what has something before it, or is in a map.
+// read once a run: no query finds what has something before it, or is in a map. If there is no room, what others may refer to
+// stays; the references of shared/declared, which decide what is due, then stop the run.
 type mentions struct {
 	mu   sync.Mutex
 	run  string
@@ -138,18 +139,6 @@ func (w With) mentioning(ctx context.Context, src cleanup.Source, t thing) (refs
 		refs = append(refs, m.of[t.in][key]...)
 	}
 	return refs, m.left > 0, nil
-}
-
-// ReadWhole returns the places of which a run of a rule reads all documents before it deletes a file or a document to which their
-// fields lead.
-func ReadWhole(r rule.Rule) (all []rule.Place) {
-	for _, a := range r.Along() {
-		byField := a.Objects != "" && a.Field != "" || len(r.FieldHoles(a.Document)) > 0
-		if byField && a.Of != "" && !slices.Contains(all, a.Of) {
-			all = append(all, a.Of)
-		}
-	}
-	return all
 }
 
 // readMentions reads what documents of a place mean, as far as there is room.

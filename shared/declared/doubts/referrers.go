@@ -97,11 +97,11 @@ const (
 )
 
 // general returns a field with * in place of the keys of a map of the place's documents that are data.
-func (p place) general(field string) string {
+func (s seen) general(field string) string {
 	parts := strings.Split(field, ".")
 	for i := 1; i < len(parts); i++ {
 		all, ids, of := 0, 0, map[string]int{}
-		for _, d := range p.sample {
+		for _, d := range s.sample {
 			inside, isMap := d.Value(strings.Join(parts[:i], ".")).(map[string]any)
 			for key := range inside {
 				of[key]++
@@ -130,7 +130,7 @@ func (l *looking) referrers(ctx context.Context) {
 	if len(targets) == 0 {
 		return
 	}
-	places, of := l.elsewhere(ctx), map[rule.Place]place{}
+	places, of := l.elsewhere(ctx), map[rule.Place]seen{}
 	each := max(leastOf, min(mostOf, ofOthers/max(1, len(places))))
 	n := min(ofOthers, l.left()) / each
 	var skipped []string
@@ -145,7 +145,7 @@ func (l *looking) referrers(ctx context.Context) {
 			continue
 		}
 		all, ok := l.first(ctx, at.Query(), few)
-		of[at] = place{at, all, ok && len(all) < few}
+		of[at] = seen{at, all, ok && len(all) < few}
 		for _, d := range all {
 			l.mentioned(of[at], d, targets, found, shared)
 		}
@@ -336,7 +336,7 @@ func mentions(field string, value any) (all []mention) {
 
 // mentioned adds the fields by which a document of a place refers to targets, or perhaps does, and the folders of files to which
 // it refers.
-func (l *looking) mentioned(in place, d documents.Document, targets []target, found map[reference]bool, shared map[string]bool) {
+func (l *looking) mentioned(in seen, d documents.Document, targets []target, found map[reference]bool, shared map[string]bool) {
 	name := path.Base(string(in.at))
 	said, along := l.said(name, d)
 	for _, m := range mentions("", d.Data) {
@@ -424,7 +424,7 @@ func (l *looking) said(name string, d documents.Document) (ids map[string]bool, 
 				ids[cmp.Or(ref.ID, id)] = true
 			}
 		}
-		along = along || isWith(of) && len(ids) > before
+		along = along || of.Role() == rule.WithRole && len(ids) > before
 	}
 	return ids, along
 }
@@ -440,8 +440,8 @@ func (l *looking) refer(targets []target, found map[reference]bool) {
 	for _, of := range slices.SortedFunc(maps.Keys(fields), reference.compare) {
 		t, by := targets[of.target], fields[of]
 		so, key := "would refer to nothing without them", ""
-		if place, _, _ := strings.Cut(t.with.Key, ","); place != "" {
-			key = place + ": "
+		if entry, _, _ := strings.Cut(t.with.Key, ","); entry != "" {
+			key = entry + ": "
 		} else if t.folder != "" {
 			so = "that does not keep them"
 		}

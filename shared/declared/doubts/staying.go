@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -22,7 +21,7 @@ const asked = 5
 
 // twins says of a collection whose documents have the ids of what the rule deletes that these would stay, unless the rule says
 // anything of it. They belong to the rule's documents only if each of them has one of those.
-func (l *looking) twins(ctx context.Context, in place, own target) {
+func (l *looking) twins(ctx context.Context, in seen, own target) {
 	says := func(of rule.Relation) bool { return top(of) == string(in.at) }
 	alike := func(d documents.Document) bool {
 		_, is, maybe := own.means(d.ID(), false)
@@ -126,7 +125,7 @@ func (l *looking) copies(ctx context.Context) {
 		}
 		names := l.listed(ctx, folder)
 		at := slices.IndexFunc(names, func(name string) bool {
-			of := declared.OriginalOf(name)
+			of := objects.OriginalOf(name)
 			return of != name && slices.Contains(names, of)
 		})
 		if at >= 0 {

@@ -38,7 +38,7 @@ func Unfound(ctx context.Context, r documents.Reader, files Listing, of rule.Rul
 		}
 		so := "so a run does nothing"
 		switch {
-		case isWith(w):
+		case w.Role() == rule.WithRole:
 			so = "so nothing is deleted along by it"
 		case isOwn(w):
 			so = "so it keeps nothing"
@@ -46,11 +46,6 @@ func Unfound(ctx context.Context, r documents.Reader, files Listing, of rule.Rul
 		said, missed = append(said, fmt.Sprintf("%s: %s, %s: %s", w.Key, what, so, right)), w.Key
 	}
 	return said, nil
-}
-
-// isWith reports whether a relation is one of with, and not of what keeps something.
-func isWith(w rule.Along) bool {
-	return strings.HasPrefix(w.Key[strings.LastIndexByte(w.Key, '.')+1:], "with")
 }
 
 // isOwn reports whether an entry of unless is a condition on the item itself.
@@ -75,7 +70,7 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 		}
 		return l.noField(ctx, w.Of, field, err)
 	}
-	if w.Of != "" && isWith(w) { // an account has no fields, and an item without those of gone and unless is kept
+	if w.Of != "" && w.Role() == rule.WithRole { // an account has no fields, and an item without those of gone and unless is kept
 		if field, err := lacking(ctx, l.Reader, w.Of, nil, fields...); field != "" || err != nil {
 			return l.noField(ctx, w.Of, field, err)
 		}
@@ -96,7 +91,7 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 	if below, err := l.below(ctx, w.Relation); below || err != nil {
 		return "", "", err
 	}
-	if right, err = Meant(ctx, l.Reader, to, ""); right == unlike && !isWith(w) {
+	if right, err = Meant(ctx, l.Reader, to, ""); right == unlike && w.Role() != rule.WithRole {
 		right += " If it is, put any document into it"
 	}
 	return fmt.Sprintf("the collection %s has no document", to), right, err
