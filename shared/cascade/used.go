@@ -185,13 +185,13 @@ func (m *mentions) forget(run string, t thing, read []documents.Ref, there map[d
 // meant returns what fields of a document of a place may mean: files by their spelling, the folders of these, and documents.
 func (w With) meant(in rule.Place, data map[string]any) map[string]bool {
 	all := map[string]bool{}
-	documents.Leaves(data, func(value any) {
+	for _, value := range documents.Leaves(data) {
 		for _, key := range keysOf(value) {
 			all[key] = true
 		}
 		text, isText := value.(string)
 		if !isText || in != w.Place() {
-			return
+			continue
 		}
 		for _, a := range w.With {
 			if a.Objects == "" {
@@ -214,7 +214,7 @@ func (w With) meant(in rule.Place, data map[string]any) map[string]bool {
 				}
 			}
 		}
-	})
+	}
 	return all
 }
 
@@ -281,7 +281,9 @@ func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.It
 		}
 	} else {
 		value, _ := of.Field(fieldOf(holes[0]))
-		documents.Leaves(value, func(one any) { t.exact, t.keys = append(t.exact, one), append(t.keys, keysOf(one)...) })
+		for _, one := range documents.Leaves(value) {
+			t.exact, t.keys = append(t.exact, one), append(t.keys, keysOf(one)...)
+		}
 	}
 	t.refers = func(d documents.Document) bool {
 		other, _ := w.ItemOf(d)
@@ -294,12 +296,12 @@ func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.It
 			if leads && slices.Contains(refs, to) {
 				return true
 			}
-			documents.Leaves(d.Value(name), func(one any) {
+			for _, one := range documents.Leaves(d.Value(name)) {
 				plain := ofID + fmt.Sprint(one) // which leads where it leads
 				means = means || slices.ContainsFunc(keysOf(one), func(key string) bool {
 					return slices.Contains(t.keys, key) && (!leads || key != plain)
 				})
-			})
+			}
 		}
 		return means
 	}
