@@ -22,7 +22,7 @@ type Listing func(ctx context.Context, prefix string) ([]string, error)
 // Unfound names each relation of all that leads to nothing, whatever the item: its collection has no document, its folder no
 // file, or no document has the field by which it leads there; and each condition on a field that no document has. Without files,
 // nobody looks into folders.
-func Unfound(ctx context.Context, r documents.Reader, files Listing, of rule.Rule, all []rule.Along) (said []string, err error) {
+func Unfound(ctx context.Context, r documents.Reader, files Listing, of rule.Rule, all []rule.Placed) (said []string, err error) {
 	l := lost{Rule: of, Reader: r, files: files}
 	missed := "-"
 	for _, w := range all {
@@ -49,7 +49,7 @@ func Unfound(ctx context.Context, r documents.Reader, files Listing, of rule.Rul
 }
 
 // isOwn reports whether an entry of unless is a condition on the item itself.
-func isOwn(w rule.Along) bool { return len(w.Condition().Operators()) > 0 }
+func isOwn(w rule.Placed) bool { return len(w.Condition().Operators()) > 0 }
 
 type lost struct {
 	rule.Rule
@@ -58,7 +58,7 @@ type lost struct {
 }
 
 // lacks says why a relation leads to nothing; "" if it may lead to something. right asks for the right name.
-func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err error) {
+func (l *lost) lacks(ctx context.Context, w rule.Placed) (what, right string, err error) {
 	to, fields := w.Place(w.Of), l.FieldHoles(w.Document+w.Account)
 	if to == "" { // a field of the item refers to files
 		fields = append(fields, w.Field)
