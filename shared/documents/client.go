@@ -60,12 +60,7 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 	if db.EmulatorHost == "" {
 		options = append(options, option.WithGRPCConnectionPool(pace.Connections))
 	}
-	var reads *firestore.Client
-	if db.ID == firestore.DefaultDatabaseID {
-		reads, err = firestore.NewClient(ctx, db.Project, options...)
-	} else {
-		reads, err = firestore.NewClientWithDatabase(ctx, db.Project, db.ID, options...)
-	}
+	reads, err := firestore.NewClientWithDatabase(ctx, db.Project, db.ID, options...)
 	if err != nil {
 		_ = raw.Close() // the error that matters is the one below
 		return nil, fmt.Errorf("open Firestore database %s of project %s: %w", db.ID, db.Project, err)
