@@ -90,11 +90,8 @@ func rowsOf(src cleanup.Source) cleanup.Children {
 	return cleanup.Children{
 		Collection: subscriptions, Field: memberField, Select: []string{expiryField},
 		Names: func(id string) []any {
-			names := documents.NamesOf(id)
-			if reference := src.Reference(documents.Ref{Collection: members, ID: id}); documents.Queryable(reference) {
-				names = append(names, reference)
-			}
-			return names
+			member := documents.Ref{Collection: members, ID: id}
+			return member.Names(src.Reference(member))
 		},
 		NameOf: func(value any) (string, bool) {
 			if ref, ok := documents.ReferenceOf(value); ok {
