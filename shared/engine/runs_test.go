@@ -19,7 +19,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -202,7 +201,7 @@ func newStoppable(t *testing.T, f *enginetest.Function) *stoppable {
 	c, err := documents.Open(t.Context(), documents.Database{Project: f.ID, ID: "(default)", EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]})
 	ok(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	s.writer = c.Writer(pace.NewRate())
+	s.writer = c.Writer(documents.NewPace())
 	return s
 }
 
