@@ -6,10 +6,8 @@ import (
 	"errors"
 
 	"github.com/firesweep/firesweep/shared/accounts"
-	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -85,18 +83,7 @@ func (a *Applier) deleteFollowingAccounts(ctx context.Context, all []*decide.Ite
 			item.Ends(decide.Fate{Kind: decide.Back, Reason: "an account that was made again since"})
 		}
 	}
-	_, sent := a.deleteOutside(ctx, all, outside{look: a.LookAgain, send: a.sendAccounts})
-	named := 0
-	for _, item := range sent { // where an account was expected, and none had the uid
-		reason, of := item.Then.NoAccount, item.Of.Target
-		if reason == "" || item.Fate.Kind != decide.Done || item.Seen != nil {
-			continue
-		}
-		a.Keep(reason, 1)
-		if named++; named <= tell.MaxNamed {
-			a.Notice(ctx, of, cleanup.Notice{Message: of + ": " + reason, Fields: map[string]any{"reason": reason}})
-		}
-	}
+	a.deleteOutside(ctx, all, outside{look: a.LookAgain, send: a.sendAccounts})
 }
 
 func uidsOf(all []*decide.Item) []string {
