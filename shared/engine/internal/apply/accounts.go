@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/firesweep/firesweep/shared/accounts"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -79,8 +80,11 @@ func (a *Applier) deleteFollowingAccounts(ctx context.Context, all []*decide.Ite
 		return
 	}
 	for _, item := range all {
-		if madeAgain(item) {
+		switch {
+		case madeAgain(item):
 			item.Ends(decide.Fate{Kind: decide.Back, Reason: "an account that was made again since"})
+		case item.Seen != nil && !a.mayDo(item):
+			item.Ends(decide.FateOf(ctx, cleanup.ErrOutOfTime))
 		}
 	}
 	a.deleteOutside(ctx, all, outside{look: a.LookAgain, send: a.sendAccounts})
@@ -124,7 +128,7 @@ func (a *Applier) sendAccounts(ctx context.Context, due []*decide.Item) {
 		case item.Fate.Err != nil && item.Seen != nil:
 			doubtful = append(doubtful, item)
 		case item.Fate.Kind == decide.Done && accounts.ValidUID(item.UID):
-			told.Account(item.UID, false)
+			told.Account(item.UID, item.Wrote(report.AccountTarget(item.UID), true), false)
 		}
 	}
 	if len(doubtful) == 0 {
@@ -140,7 +144,7 @@ func (a *Applier) sendAccounts(ctx context.Context, due []*decide.Item) {
 		default:
 			item.Fate = decide.Fate{}
 		}
-		told.Account(item.UID, true)
+		told.Account(item.UID, item.Wrote(report.AccountTarget(item.UID), false), true)
 	}
 }
 
