@@ -66,8 +66,7 @@ func (p *printer) report(r *report.Report) {
 		p.Say("", 2, 2, "there are more failures than are listed; the log has them all")
 	}
 	if u := r.Undone; u != nil {
-		words := backWords(u)
-		p.Say(yellow, 2, 2, "%s%s: %s.", capital(words), prefixed(" by ", u.By), plural(u.Things, "thing"))
+		p.Say(yellow, 2, 2, "%s%s.", capital(backWords(u)), prefixed(" by ", u.By))
 	}
 	p.next(r)
 }

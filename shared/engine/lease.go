@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/logging"
@@ -182,18 +181,9 @@ func (r *run) release(ctx context.Context) {
 			how = " cannot give its lease back: " + foreign.Error()
 		}
 		r.Logger.WarnContext(ctx, r.job.Name+how+"; what it did stands, but its checkpoint is not saved")
-		r.keepUndone(ctx)
 		r.saveAlone(ctx)
 	default:
 		r.Fail(ctx, r.statePath(), "save report and release lease", err)
 		r.complete(0)
-	}
-}
-
-// keepUndone keeps the note that the run was taken back, by an undo to which it lost its lease.
-func (r *run) keepUndone(ctx context.Context) {
-	d, _, err := r.clients.Documents.Reader().Get(ctx, collections.Runs+"/"+r.Report.RunID)
-	if saved, notOurs := report.Of(d); err == nil && notOurs == nil {
-		r.Report.Undone = saved.Undone
 	}
 }

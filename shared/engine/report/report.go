@@ -97,7 +97,6 @@ type Report struct {
 type Undone struct {
 	At      time.Time `json:"at" firestore:"at"`                               // the last time
 	By      string    `json:"by,omitempty" firestore:"by,omitempty"`           // empty: not known
-	Things  int       `json:"things" firestore:"things"`                       // that came back
 	Partial bool      `json:"partial,omitempty" firestore:"partial,omitempty"` // only single things were to come back
 }
 
