@@ -58,9 +58,14 @@ func TestActions(t *testing.T) {
 	p.actions(&report.Report{Status: report.Completed, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Done: 2}}})
 	want(t, "what a whole run kept", "  delete draft: 2 of 3 done\n  1 item turned out to be kept\n", out.String())
 	first := &report.Report{Job: "cleanupDrafts", Status: report.Aborted, Actions: map[string]report.Counts{"delete draft": {Planned: 3}}}
-	first.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Why: "raws holds no file. The next run deletes"}})
+	first.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Unfound: []string{"raws holds no file."}}})
 	p.actions(first)
 	wantParts(t, out.String(), "3 were not done this time. The next run does them: correct the rule before, or firesweep hold cleanupDrafts")
+	out.Reset()
+	always := &report.Report{Status: report.Aborted, Actions: first.Actions}
+	always.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Why: "some are maps. The next run deletes"}})
+	p.actions(always)
+	wantParts(t, out.String(), "3 were not done because of a safety limit, and nothing does them before somebody acts")
 	p.ran(planned{}, ran{Report: &report.Report{Status: report.Partial}, more: true}, false)
 	wantParts(t, out.String(), "It ran out of time. The next run begins now,")
 }
@@ -73,10 +78,8 @@ func TestLimited(t *testing.T) {
 			Pass: "files", Limit: "maxDuePercent", Collection: "documents of drafts", Due: 12, Looked: 20, Most: 50},
 		"a safety limit stopped it: the plan has more than 100 actions (MAX_ACTIONS)": {Limit: "MAX_ACTIONS", Due: 101, Most: 100},
 		"a safety limit stopped it: users holds no document at all":                   {Limit: "empty collection", Collection: "users"},
-		"was deleted, have another rule delete what is left of it, by whether teams/t exists": {
-			Limit: "empty collection", Collection: "teams/t/users", Others: 3},
-		"no document of users has seen, by which":                     {Limit: "empty collection", Collection: "users", Field: "seen"},
-		"a safety limit stopped it: the project allows any (tenants)": {Limit: "tenants", Why: "the project allows any"},
+		"no document of users has seen, by which":                                     {Limit: "empty collection", Collection: "users", Field: "seen"},
+		"a safety limit stopped it: the project allows any (tenants)":                 {Limit: "tenants", Why: "the project allows any"},
 	} {
 		r := &report.Report{Job: "cleanupDrafts", Database: "(default)"}
 		r.Stop([]*cleanup.LimitError{&limit})
