@@ -165,9 +165,9 @@ func TestJSON(t *testing.T) {
 			bucket database dryRun durationMs failures failures.action failures.code failures.error
 			failures.limit failures.limit.collection failures.limit.due failures.limit.field failures.limit.folder
 			failures.limit.inFolder failures.limit.limit
-			failures.limit.looked failures.limit.most failures.limit.others failures.limit.pass failures.limit.why failures.target force job kept notCounted now partialRuns plan
-			revision runId scanned startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
-			usage version warnings`},
+			failures.limit.looked failures.limit.most failures.limit.pass failures.limit.unfound failures.limit.why failures.target force job kept notCounted now partialRuns plan
+			revision runId scanned startedAt status stopped truncated undone undone.at undone.by undone.partial
+			usage version warnings wasHeld`},
 		{report.Planned{}, "action kept more reason target version with"},
 		{usage.Usage{}, `
 			authCalls firestoreDeletes firestoreReads firestoreWrites storageClassA storageClassB storageDeletes tasks`},
@@ -175,7 +175,7 @@ func TestJSON(t *testing.T) {
 		{planned{}, "doubts error held job report warnings"},
 		{planFile{}, "checksum plans"},
 		{report.Approval{}, "bucket database entry items job made project version"},
-		{standing{}, "detail held job month month.of month.runs month.usage runs schedule state timeZone"},
+		{standing{}, "detail held job runs schedule state timeZone"},
 		{shownRun{}, "did held"},
 		{did{}, "things total"},
 		{undo.Thing{}, "account action fields fields.after fields.before fields.changed fields.name reason sent target what"},
@@ -183,7 +183,7 @@ func TestJSON(t *testing.T) {
 		{holding{}, `
 			applied jobs jobs.database jobs.error jobs.job jobs.stops keep keep.database keep.path`},
 		{taken{}, "applied held keep outcomes outcomes.note outcomes.step outcomes.target outcomes.why run warnings"},
-		{foundThing{}, "reason run target undone undone.at undone.by undone.partial undone.things what"},
+		{foundThing{}, "reason run target undone undone.at undone.by undone.partial what"},
 		{finding{}, "about do level text"},
 		{look.Findings{}, `
 			looked proposals proposals.does proposals.due proposals.looked

@@ -198,11 +198,10 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	if f.StopAfter > 0 {
 		stopAfter = min(stopAfter, f.StopAfter)
 	}
-	binding := f.Binding(cfg)
 	r := &run{
 		Teller: &tell.Teller{Worker: f.Job.Task != nil, Report: &report.Report{
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.Force, Now: now, StartedAt: started,
-			Database: cfg.Database, Bucket: binding.Bucket, Revision: cmp.Or(req.By, f.Getenv("K_REVISION")), Version: version.String(), Binding: binding,
+			Database: cfg.Database, Bucket: f.Binding(cfg).Bucket, Revision: cmp.Or(req.By, f.Getenv("K_REVISION")), Version: version.String(),
 			Approved: req.Approved.Size(),
 			Actions:  map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
 		}, Logger: log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id)))},

@@ -125,7 +125,7 @@ func (r *run) turnedAway(ctx context.Context, err error) (earlier *report.Report
 			"and this is a retry of it; %s", r.job.Name, ended.Report.RunID, how, wayOut), slog.String(how, ended.Report.RunID))
 		return ended.Report
 	case errors.As(err, &held):
-		r.Report.Status = report.Skipped
+		r.Report.Status, r.Report.WasHeld = report.Skipped, true
 		r.Report.Warnings = append(r.Report.Warnings, held.Error())
 		r.Logger.WarnContext(ctx, r.job.Name+" skipped: "+held.Error(), logging.Alert("held"))
 	case errors.As(err, &leased):
