@@ -144,6 +144,7 @@ func untilNext(e manifest.Entry, last time.Time) time.Duration {
 // standing reads a job's last runs, and tells its state by them and its record.
 func (a *app) standing(ctx context.Context, job manifest.Entry, record jobstate.Record, limit int) (st standing, err error) {
 	now := a.clock()
+	job = schedule.Deployed(job, record.Schedule)
 	st = standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine, Held: record.Held}
 	if st.Runs, err = a.newest(ctx, job, schedule.Longest(job, now, 2), limit, record.Killed(now)); err != nil {
 		return st, err
@@ -165,8 +166,8 @@ func (a *app) standing(ctx context.Context, job manifest.Entry, record jobstate.
 	case last.IsZero():
 		st.State, st.Detail = stateNever, "It is not deployed, is paused, only plans, or its first time has not come."
 	case now.After(late):
-		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; it runs %s. "+
-			"Check whether it is paused or only plans.", when(last), short(now.Sub(last)), job.When())
+		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; its schedule is %s. "+
+			"Check whether it is paused or only plans.", when(last), short(now.Sub(last)), job.Schedule+" "+job.TimeZone)
 	default:
 		st.byLastRun(record.Last)
 	}
