@@ -54,9 +54,9 @@ func Limited(e cleanup.LimitError, database string) string {
 		return fmt.Sprintf("no document of %s has %s, by which the rule looks there, so nothing is kept because of it: most likely "+
 			"the application calls the field something else", of, e.Field)
 	case e.Limit == EmptyCollection:
-		return fmt.Sprintf("%s holds no document at all, yet the rule looks for some there: make sure that database %s is the right "+
-			"one (FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them under that name. If it is rightly empty, put "+
-			"a document into it", of, database)
+		return fmt.Sprintf("%s holds no document at all, yet the rule looks for some there: make sure that database %s is the "+
+			"right one (FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them under that name. "+
+			"If it is rightly empty, put a document into it", of, database)
 	case len(e.Unfound) > 0:
 		return strings.Join(e.Unfound, "; ") + " Nothing is deleted this time. The next run deletes, by hand or by schedule: " +
 			"correct the rule before it, unless it is right"
