@@ -99,18 +99,17 @@ func (p *printer) next(r *report.Report) {
 	const goesOn = "The next run continues from there."
 	var says string
 	switch {
-	case r.Status == report.Completed && r.Kept["not in the approved plan"] > 0:
+	case r.Status == report.Completed && r.Kept[report.KeptUnapproved] > 0:
 		says = fmt.Sprintf("What was agreed to is done. Due as well, and not in the plan: %s. Do it: %s",
-			plural(r.Kept["not in the approved plan"], "item"), p.cmd("run", r.Job))
+			plural(r.Kept[report.KeptUnapproved], "item"), p.cmd("run", r.Job))
 	case r.Status == report.Partial && r.Stopped:
 		says = "It was stopped. " + goesOn
 	case r.Status == report.Partial:
 		says = "It was out of time, or was interrupted. " + goesOn
+	case r.Status == report.Skipped && r.WasHeld:
+		says = "It did nothing, because the job is held: " + p.cmd("runs", r.Job)
 	case r.Status == report.Skipped:
 		says = "It did nothing: another run was under way: " + p.cmd("runs", r.Job)
-		if len(r.Warnings) > 0 { // only of a hold is such a run warned
-			says = "It did nothing, because the job is held: " + p.cmd("runs", r.Job)
-		}
 	case r.Status == report.Aborted && r.Done() > 0:
 		says = "Nothing was done of what the limit stopped; the rest was done."
 	case r.Status == report.Aborted:

@@ -249,7 +249,7 @@ func (a *app) unsaved(ctx context.Context, job manifest.Entry, isIt func(runID s
 	case err == nil && killed != nil && isIt(killed.RunID):
 		found = seen{runID: killed.RunID, report: killed}
 	case err == nil && isIt(record.Holder) && !jobstate.ByUndo(record.Holder) && now.Before(record.Until):
-		found = seen{runID: record.Holder, why: a.underWay(job.Name, record)}
+		found = seen{runID: record.Holder, why: a.underWay(job.Name, record.State)}
 	}
 	return found, err
 }

@@ -31,6 +31,8 @@ type planned struct {
 	Doubts   []string       `json:"doubts,omitempty"`   // what the project's documents tell against one of your rules
 	Held     *jobstate.Hold `json:"held,omitempty"`     // a run does nothing; nil: nobody holds the job
 
+	binding report.Binding // what the plan is for
+
 	err  error  // as Error
 	does string // what a rule does that changes documents, in words
 }
@@ -185,16 +187,15 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.Options
 		p.does = job.Words()
 	}
 	if err == nil {
-		p.Report, p.err = f.Plan(ctx, o)
+		var made engine.Preview
+		made, p.err = f.Plan(ctx, o)
+		p.Report, p.binding, p.Held = made.Report, made.Binding, made.State.Held
+		if made.State.Leased(a.clock()) != "" {
+			p.Warnings = append(p.Warnings, "a run does nothing yet: "+a.underWay(job.Name, made.State))
+		}
 	}
 	if p.err != nil {
 		p.Error = p.err.Error()
-	}
-	if r, err := a.record(ctx, job); err == nil { // or else the plan says why not
-		p.Held = r.Held
-		if r.Holder != "" && a.clock().Before(r.Until) {
-			p.Warnings = append(p.Warnings, "a run does nothing yet: "+a.underWay(job.Name, r))
-		}
 	}
 	p.Doubts = a.doubts(ctx, job, p.Report)
 	if cfg, err := a.settings(job, config.Firestore); err == nil && cfg.UndoDays == 0 {

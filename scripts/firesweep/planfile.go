@@ -49,7 +49,7 @@ func approvals(seen []planned) map[string]*report.Approval {
 	all := map[string]*report.Approval{}
 	for _, p := range seen {
 		if p.Report != nil {
-			all[p.Job] = p.Report.Approve()
+			all[p.Job] = p.Report.Approve(p.binding)
 		}
 	}
 	return all

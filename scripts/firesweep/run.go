@@ -290,7 +290,7 @@ func (a *app) firstTime(ctx context.Context, jobs []manifest.Entry, given string
 			return "", err
 		}
 		if record.Leased(a.clock()) != "" {
-			a.aside(true).Say(yellow, 0, 2, "%s: %s", job.Name, a.underWay(job.Name, record))
+			a.aside(true).Say(yellow, 0, 2, "%s: %s", job.Name, a.underWay(job.Name, record.State))
 		}
 		name, was, ran := job.Name, "", false // the bucket of the last run; empty: it had none
 		for _, r := range []*report.Report{record.Last, record.Begun} {

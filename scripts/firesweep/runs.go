@@ -157,7 +157,7 @@ func (a *app) standing(ctx context.Context, job manifest.Entry, record jobstate.
 	case record.Err != nil:
 		st.State, st.Detail = stateBroken, "No run can begin: "+record.Err.Error()
 	case record.Holder != "" && now.Before(record.Until):
-		st.State, st.Detail = stateUnderWay, a.underWay(job.Name, record)
+		st.State, st.Detail = stateUnderWay, a.underWay(job.Name, record.State)
 	case jobstate.ByUndo(record.Holder):
 		st.State, st.Detail = stateKilled, fmt.Sprintf("Taking a run back (%s) was interrupted: do it again.", record.Holder)
 	case record.Holder != "":
@@ -189,16 +189,16 @@ func (s *standing) byLastRun(last *report.Report) {
 }
 
 // underWay describes what holds a job's lease.
-func (a *app) underWay(job string, record jobstate.Record) string {
-	switch until := when(record.Until); {
-	case jobstate.ByUndo(record.Holder):
+func (a *app) underWay(job string, s jobstate.State) string {
+	switch until := when(s.Until); {
+	case jobstate.ByUndo(s.Holder):
 		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. "+
-			"That ends at %s UTC at the latest, unless it is renewed.", record.Holder, until)
-	case record.IsStopping():
-		return fmt.Sprintf("Run %s is under way, and was told to stop. Its lease ends at %s UTC at the latest.", record.Holder, until)
+			"That ends at %s UTC at the latest, unless it is renewed.", s.Holder, until)
+	case s.IsStopping():
+		return fmt.Sprintf("Run %s is under way, and was told to stop. Its lease ends at %s UTC at the latest.", s.Holder, until)
 	default:
 		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: %s",
-			record.Holder, until, a.cmd("hold", job, "--stop"))
+			s.Holder, until, a.cmd("hold", job, "--stop"))
 	}
 }
 

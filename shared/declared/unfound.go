@@ -3,7 +3,6 @@ package declared
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared/gaps"
@@ -38,8 +37,7 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) err
 		isNew = isNew || !slices.Contains(p.LastWarnings, text)
 	}
 	if isNew {
-		p.Count(cleanup.Count{Collection: r.Source(), Why: strings.Join(all, "; ") +
-			" Nothing is deleted this time. The next run deletes, by hand or by schedule: correct the rule before it, unless it is right"})
+		p.Count(cleanup.Count{Collection: r.Source(), Unfound: all})
 	}
 	if !due {
 		return nil

@@ -47,7 +47,8 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	}
 	i := &decide.Item{Ref: d.Ref(), Planned: report.Planned{
 		Target: d.Path, Action: decide.FinishKind, Version: decide.VersionAt(d.UpdateTime),
-		Reason: "an earlier run was interrupted before it was done with: " + harmless.Clip(strings.Join(slices.Compact(led), ", "), 200),
+		Reason: "an earlier run was interrupted before it was done with: " +
+			harmless.Clip(strings.Join(slices.Compact(led), ", "), 200),
 	}}
 	if err == nil {
 		for _, item := range next {
