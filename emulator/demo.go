@@ -253,12 +253,11 @@ func (d *demo) takeBack(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p, closeAll, err := restore.Open(ctx, backends.Hooks{}, cfg, e.Uses(), time.Now)
+	p, closeAll, err := restore.Open(ctx, backends.Hooks{}, cfg, e.Uses(), time.Now, d.list.Jobs)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeAll()) }()
-	p.Jobs = d.list.Jobs
 	steps := map[undo.Step]int{}
 	err = p.Undo(ctx, d.run, restore.Options{Apply: true}, func(o restore.Outcome) error {
 		steps[o.Step]++

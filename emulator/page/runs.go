@@ -115,11 +115,10 @@ func (o Options) on(ctx context.Context, runID string, f func(restore.Project) e
 	if err != nil {
 		return err
 	}
-	p, closeAll, err := restore.Open(ctx, backends.Hooks{}, cfg, e.Uses(), time.Now)
+	p, closeAll, err := restore.Open(ctx, backends.Hooks{}, cfg, e.Uses(), time.Now, o.List.Jobs)
 	if err != nil {
 		return err
 	}
-	p.Jobs = o.List.Jobs
 	return errors.Join(f(p), closeAll())
 }
 

@@ -87,11 +87,10 @@ func (a *app) on(ctx context.Context, e manifest.Entry, f func(restore.Project) 
 	if err != nil {
 		return err
 	}
-	p, closeAll, err := restore.Open(ctx, a.hooks, cfg, uses, a.clock)
+	p, closeAll, err := restore.Open(ctx, a.hooks, cfg, uses, a.clock, a.Jobs)
 	if err != nil {
 		return err
 	}
-	p.Jobs = a.Jobs
 	return errors.Join(f(p), closeAll())
 }
 
