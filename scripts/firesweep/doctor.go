@@ -63,7 +63,7 @@ roles/storage.legacyBucketReader on the bucket.`,
   firesweep doctor --project my-project cleanupReports
   firesweep doctor --json | jq '.findings[] | select(.level == "problem")'`,
 		RunE: func(c *cobra.Command, names []string) error {
-			p, err := a.patient(names)
+			p, err := a.patient(c.Context(), names)
 			if err != nil {
 				return err
 			}
@@ -78,11 +78,11 @@ roles/storage.legacyBucketReader on the bucket.`,
 }
 
 // patient returns what is to be checked of jobs.
-func (a *app) patient(names []string) (*patient, error) {
+func (a *app) patient(ctx context.Context, names []string) (*patient, error) {
 	jobs, err := a.jobsNamed(names)
 	p := &patient{app: a, configs: map[string]config.Config{}, found: []finding{}}
 	for _, job := range jobs {
-		cfg, wrong := a.settings(job, readOf(job)...)
+		cfg, wrong := a.settings(ctx, job, readOf(job)...)
 		err = cmp.Or(err, wrong)
 		p.configs[job.Name], p.project, p.emulated = cfg, cfg.Project, cfg.Emulators.Any()
 	}

@@ -30,7 +30,7 @@ type foundThing struct {
 func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 	found, runs := []foundThing{}, 0
 	at := a.progress(ctx, "reading the undo logs")
-	err := a.eachDatabase(func(on manifest.Entry) error {
+	err := a.eachDatabase(ctx, func(on manifest.Entry) error {
 		p, err := a.reading(ctx, on)
 		if err != nil {
 			return err

@@ -24,7 +24,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/backends"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -110,7 +109,7 @@ func (o *operator) run(t *testing.T, args ...string) (out, errs string, code int
 func (o *operator) app() (a *app, out, errs *bytes.Buffer) {
 	out, errs = new(bytes.Buffer), new(bytes.Buffer)
 	a = &app{
-		readers: map[string]*documents.Client{}, dir: o.dir, running: o.running, in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
+		readers: map[string]*backends.Opened{}, dir: o.dir, running: o.running, in: strings.NewReader(o.in), out: out, errs: errs, getenv: func(name string) string { return o.env[name] },
 		clock: func() time.Time { return o.now }, sleep: o.sleep, screen: o.screen, google: o.google,
 		credentials: func(context.Context) error { return o.noCredentials },
 		hooks:       backends.Hooks{Dial: enginetest.AtTime(func() time.Time { return o.now })},

@@ -29,7 +29,6 @@ import (
 
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/shared/backends"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/quota"
@@ -70,10 +69,11 @@ type app struct {
 	rulesFlag string // --rules; empty: what is found from dir on
 	json      bool   // --json
 
-	answers *bufio.Reader                // of in, once somebody was asked
-	readers map[string]*documents.Client // of databases where something was read
+	answers *bufio.Reader               // of in, once somebody was asked
+	readers map[string]*backends.Opened // of what was read
 
-	chosen string // the bucket, where STORAGE_BUCKET names none; empty: none was needed
+	chosen   string // the bucket, where STORAGE_BUCKET names none; empty: none was needed
+	noBucket error  // why none was found
 
 	given string // as the printer has it
 
@@ -97,7 +97,7 @@ func main() {
 	width, colour := outputOf(os.Stdout, os.Getenv)
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
-		readers: map[string]*documents.Client{}, dir: dir, google: asCaller, credentials: findCredentials, export: os.Setenv,
+		readers: map[string]*backends.Opened{}, dir: dir, google: asCaller, credentials: findCredentials, export: os.Setenv,
 		screen: streams{in: isTerminal(os.Stdin), errs: isTerminal(os.Stderr), colour: colour, width: width},
 	}
 	code := a.run(ctx, os.Args[1:])

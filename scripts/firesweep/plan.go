@@ -15,6 +15,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/declared/doubts"
+	"github.com/firesweep/firesweep/shared/declared/gaps"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -78,7 +79,7 @@ are billed as in a run.`,
 }
 
 func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
-	jobs, err := a.toPlan(names, readOf)
+	jobs, err := a.toPlan(c.Context(), names, readOf)
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,9 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 
 // toPlan returns the jobs of these names, or those of the application if no name is given. Where it has none, the error says
 // how to begin. All settings are checked before any job plans: a wrong one is wrong use.
-func (a *app) toPlan(names []string, uses func(manifest.Entry) []config.Backend) ([]manifest.Entry, error) {
+func (a *app) toPlan(
+	ctx context.Context, names []string, uses func(manifest.Entry) []config.Backend,
+) ([]manifest.Entry, error) {
 	if len(names) == 0 && a.rules == "" && len(a.Own) == 0 {
 		return nil, wrongUse("there is no %s here or above: let firesweep init propose rules, write some as %s says, or name jobs",
 			rulesName, rulesPage)
@@ -122,7 +125,7 @@ func (a *app) toPlan(names []string, uses func(manifest.Entry) []config.Backend)
 	jobs, err := a.jobsNamed(names)
 	for _, job := range jobs {
 		if err == nil {
-			_, err = a.settings(job, uses(job)...)
+			_, err = a.settings(ctx, job, uses(job)...)
 		}
 	}
 	return jobs, err
@@ -197,7 +200,7 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.Options
 		}
 	}
 	p.Doubts = a.doubts(ctx, job, p.Report)
-	if cfg, err := a.settings(job, config.Firestore); err == nil && cfg.UndoDays == 0 {
+	if cfg, err := a.settings(ctx, job, config.Firestore); err == nil && cfg.UndoDays == 0 {
 		p.Warnings = append(p.Warnings, "UNDO_DAYS is 0: what a run deletes cannot be brought back")
 	}
 	p.Warnings = append(p.Warnings, log.said...)
@@ -302,7 +305,9 @@ func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Re
 			beside = append(beside, *own.Rule)
 		}
 	}
-	list, closes := a.listing(ctx, job)
-	defer closes()
+	var list gaps.Listing // nil: there is no bucket to look at
+	if _, o, err := a.openedFor(ctx, job, config.Firestore, config.Storage); err == nil {
+		list = o.Objects.Reader().Names
+	}
 	return doubts.Of(ctx, p.DB.Reader, list, *job.Rule, beside, targets, planned.Warnings...)
 }

@@ -173,9 +173,11 @@ func (a *app) project() (string, error) {
 }
 
 // setenv sets a variable of the environment that the command sees.
-func (a *app) setenv(variable, value string) {
-	getenv := a.getenv
-	a.getenv = func(name string) string {
+func (a *app) setenv(variable, value string) { a.getenv = overlaid(a.getenv, variable, value) }
+
+// overlaid returns an environment in which a variable has a value.
+func overlaid(getenv func(string) string, variable, value string) func(string) string {
+	return func(name string) string {
 		if name == variable {
 			return value
 		}

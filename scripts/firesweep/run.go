@@ -68,11 +68,12 @@ func (r ran) well() bool {
 }
 
 func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
-	inFile, err := a.approve(&f, names)
+	ctx := c.Context()
+	inFile, err := a.approve(ctx, &f, names)
 	if err != nil {
 		return err
 	}
-	jobs, err := a.toPlan(inFile, manifest.Entry.Uses)
+	jobs, err := a.toPlan(ctx, inFile, manifest.Entry.Uses)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,6 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	if f.force && len(jobs) > 1 {
 		return wrongUse("force one job at a time")
 	}
-	ctx := c.Context()
 	never, err := a.firstTime(ctx, jobs, f.confirm)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch 
 	if job.Rule != nil {
 		r.limit = job.Limit
 	}
-	switch cfg, wrong := a.settings(job, config.Firestore); {
+	switch cfg, wrong := a.settings(ctx, job, config.Firestore); {
 	case wrong != nil || cfg.UndoDays == 0:
 	case job.Roles[config.Storage] != nil:
 		r.back = "Take it back, its files if the bucket keeps what is deleted (firesweep doctor):"
@@ -281,7 +281,7 @@ func (a *app) firstTime(ctx context.Context, jobs []manifest.Entry, given string
 	}
 	var never, databases []string
 	for _, job := range jobs {
-		cfg, err := a.settings(job, job.Uses()...)
+		cfg, err := a.settings(ctx, job, job.Uses()...)
 		if err != nil {
 			return "", err
 		}
