@@ -65,20 +65,14 @@ type did struct {
 }
 
 // did answers with what a run did.
-func (o Options) did(ctx context.Context, q struct{ Run string }) (did, error) {
-	var sum undo.Sum
-	err := o.on(ctx, q.Run, func(p restore.Project) error {
-		sum.Bucket = p.Config.Bucket
-		return p.Contents(ctx, q.Run, func(_, _ int, records []undo.Record) error {
-			sum.Add(records)
-			return nil
-		})
+func (o Options) did(ctx context.Context, q struct{ Run string }) (answer did, err error) {
+	err = o.on(ctx, q.Run, func(p restore.Project) (err error) {
+		answer.Things, answer.Saved, err = p.Things(ctx, q.Run, undo.Sum{Bucket: p.Config.Bucket}, nil)
+		return err
 	})
-	if err != nil && !errors.Is(err, restore.ErrNoLog) {
-		return did{}, err
-	}
-	all := slices.DeleteFunc(sum.Things(), func(t undo.Thing) bool { return t.What == "" })
-	return did{Saved: err == nil, Total: len(all), Things: all[:min(len(all), maxThings)]}, nil
+	all := slices.DeleteFunc(answer.Things, func(t undo.Thing) bool { return t.What == "" })
+	answer.Total, answer.Things = len(all), all[:min(len(all), maxThings)]
+	return answer, err
 }
 
 // undo takes a run back, or says what that would do. It answers with the outcomes also if an error ended it.

@@ -47,11 +47,6 @@ func (a *application) jobsNamed(names []string) ([]manifest.Entry, error) {
 	return chosen, nil
 }
 
-// bucketOf returns the bucket of the function that made a run.
-func (a *app) bucketOf(runID string) string {
-	return config.For(a.entryOfRun(runID).Name, a.getenv)("STORAGE_BUCKET")
-}
-
 // entryOfRun returns the job or worker that a run's id begins with. Of a rule that is there no more, it has the name alone.
 func (a *application) entryOfRun(runID string) manifest.Entry {
 	name, _, _ := strings.Cut(runID, "-")
