@@ -173,7 +173,7 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 		p.Say(yellow, 0, 2, "%s left items half done, and %s: finish them with the file of then:", f.Job, noRule)
 		p.Type("run", f.Job, ofThen)
 	}
-	if slices.ContainsFunc(plans, func(p planned) bool { return p.Report == nil }) {
+	if slices.ContainsFunc(plans, func(p planned) bool { return !p.well() }) {
 		err = nil // it is what a plan has said
 	}
 	return plans, err
@@ -206,9 +206,6 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.Options
 	p.Warnings = append(p.Warnings, log.said...)
 	return p
 }
-
-// fewWarnings is how many warnings of a plan or a run are shown without --all.
-const fewWarnings = 3
 
 // planned prints a plan for people, and what to do about an error.
 func (p *printer) planned(planned planned, all bool, remedy string) {
@@ -246,10 +243,7 @@ func (p *printer) planned(planned planned, all bool, remedy string) {
 
 // warnings prints the first warnings of a plan or a run, or all.
 func (p *printer) warnings(all []string, whole bool) {
-	said := all
-	if !whole {
-		said = all[:min(len(all), fewWarnings)]
-	}
+	said := firstOf(all, whole)
 	for _, warning := range said {
 		p.Say(yellow, 2, 2, "%s", warning)
 	}
@@ -281,19 +275,14 @@ func (w *warnings) Write(line []byte) (int, error) {
 }
 
 // doubts returns what the project's documents tell against one of the application's own rules. planned is the report of its plan;
-// nil if there is none. They fail no plan: what could not be read, a doubt says.
+// nil if there is none. They fail no plan: what could not be read, a doubt says, unless the plan has said so.
 func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Report) []string {
-	if job.Rule == nil || !a.owns(job) || ctx.Err() != nil {
+	if job.Rule == nil || !a.owns(job) || ctx.Err() != nil || planned == nil || planned.Status == report.Failed {
 		return nil
 	}
 	p, err := a.reading(ctx, job)
-	switch {
-	case err != nil && planned == nil: // the plan has failed for the same reason
-		return nil
-	case err != nil:
+	if err != nil {
 		return []string{err.Error()}
-	case planned == nil:
-		planned = &report.Report{}
 	}
 	var targets []string
 	for _, item := range planned.Plan {

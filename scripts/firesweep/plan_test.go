@@ -213,6 +213,19 @@ func TestPlanWithoutIndexes(t *testing.T) {
 	want(t, "the failures of a plan", 1, strings.Count(oneLine(out), "requires an index. You can"))
 }
 
+// TestPlanWithoutCredentials: what each request is answered is said once.
+func TestPlanWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	o := withReports(t)
+	o.inApp(t, map[string]string{"firesweep.json": drafts})
+	a, out, errs := o.app()
+	a.hooks.Dial = wire.Before(func(context.Context, string, any) error { return status.Error(codes.Unauthenticated, "expiredtoken") })
+	a.running.Dial = a.hooks.Dial
+	want(t, "exit code", exitFailed, a.run(t.Context(), []string{"plan"}))
+	want(t, "said", 1, strings.Count(out.String()+errs.String(), "expiredtoken"))
+	wantParts(t, oneLine(out.String()), "-> "+logIn)
+}
+
 // queried calls a function before each query of a collection, which fails with its error.
 func queried(before func(collection string) error) []grpc.DialOption {
 	return wire.Before(func(_ context.Context, _ string, message any) error {
