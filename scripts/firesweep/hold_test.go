@@ -140,7 +140,7 @@ func TestHoldAndStop(t *testing.T) {
 	o := newOperator(t)
 	runID := o.underWayRun(t)
 	out, _ := o.ends(t, exitFailed, "run", "--yes", "--confirm", o.ID, "cleanupReports")
-	wantParts(t, oneLine(out), "cleanupReports: Run "+runID+" is under way. Its lease ends at 2026-01-10 15:05 UTC at the latest.",
+	wantParts(t, oneLine(out), "a run does nothing yet: Run "+runID+" is under way. Its lease ends at 2026-01-10 15:05 UTC at the latest.",
 		"It did nothing: another run was under way")
 	wantParts(t, oneLine(o.well(t, "hold", "--yes", "--stop", "cleanupReports")), runID+" is told to stop, which takes seconds. If it was killed, "+
 		"its lease ends at 2026-01-10 15:05 UTC. See: firesweep runs cleanupReports", "firesweep resume cleanupReports")

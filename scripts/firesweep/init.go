@@ -36,7 +36,7 @@ roles/storage.objectViewer and roles/firebaseauth.viewer.`,
 }
 
 func (a *app) init(c *cobra.Command, yes bool) error {
-	cfg, err := a.settings(c.Context(), toLook, config.Firestore)
+	cfg, err := a.settings(c.Context(), manifest.Entry{Name: "init"}, config.Firestore)
 	if err != nil {
 		return err
 	}
@@ -84,9 +84,6 @@ func (a *app) init(c *cobra.Command, yes bool) error {
 	return nil
 }
 
-// toLook stands for a job in the settings of a look at a project.
-var toLook = manifest.Entry{Name: "init"}
-
 // look looks at the project by connections that only read. With an emulator of Firestore, it asks only what is emulated.
 func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings, err error) {
 	uses, on := []config.Backend{config.Firestore}, cfg.Emulators
@@ -96,7 +93,7 @@ func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings
 	var noBucket error
 	if on.Firestore == "" || on.Storage != "" {
 		var withBucket config.Config
-		if withBucket, noBucket = a.settings(ctx, toLook, config.Firestore, config.Storage); noBucket == nil {
+		if withBucket, noBucket = a.settings(ctx, manifest.Entry{Name: "init"}, config.Firestore, config.Storage); noBucket == nil {
 			cfg, uses = withBucket, append(uses, config.Storage)
 		}
 	}

@@ -205,16 +205,14 @@ func (a *app) chooseProject(flag string) error {
 		return wrongUse("--project %s may be a project's id, and %s takes it for an alias of %s: give the id that you mean",
 			flag, rc.name, alias)
 	case flag != "":
-		a.setenv("GOOGLE_CLOUD_PROJECT", cmp.Or(alias, flag))
+		said = cmp.Or(alias, flag)
 	case said != "" && onEmulators:
-		a.setenv("GOOGLE_CLOUD_PROJECT", said)
 	case err != nil:
 		return err
 	case said != "" && ruled != "" && said != ruled:
 		return wrongUse("the environment says %s, and %s says %s: say which one: --project %s", said, rc.name, ruled, ruled)
-	case said != "" || ruled != "":
-		a.setenv("GOOGLE_CLOUD_PROJECT", cmp.Or(said, ruled))
 	}
+	a.setenv("GOOGLE_CLOUD_PROJECT", cmp.Or(said, ruled))
 	return nil
 }
 
@@ -227,32 +225,27 @@ type firebaseRC struct {
 	name     string            // of .firebaserc
 }
 
-// readRC reads .firebaserc beside firebase.json, if there is one.
+// readRC reads .firebaserc beside firebase.json, which may have comments, if there is one.
 func (a *app) readRC() (rc firebaseRC, err error) {
 	if a.folder == "" {
 		return rc, nil
 	}
 	file := filepath.Join(a.folder, ".firebaserc")
 	rc.name = a.short(file)
-	return rc, a.readJSON(file, &rc)
-}
-
-// readJSON reads a file of the Firebase CLI, which may have comments, if it is there.
-func (a *app) readJSON(file string, to any) error {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return rc, nil
 	}
 	if err == nil {
 		text, err = hujson.Standardize(text)
 	}
 	if err == nil {
-		err = json.Unmarshal(text, to)
+		err = json.Unmarshal(text, &rc)
 	}
 	if err != nil {
-		return wrongUse("%s: %w", a.short(file), errors.New(strings.TrimPrefix(err.Error(), "hujson: ")))
+		return rc, wrongUse("%s: %w", rc.name, errors.New(strings.TrimPrefix(err.Error(), "hujson: ")))
 	}
-	return nil
+	return rc, nil
 }
 
 // project returns the only project; "" if there is none. Of several, nobody but the Firebase CLI knows which one is in use.

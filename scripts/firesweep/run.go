@@ -270,7 +270,7 @@ func (p *printer) ran(plan planned, r ran, all bool) {
 
 // firstTime makes sure that somebody means this project, database and bucket: it says which jobs never ran there, unless the
 // project's id is given. What has run is known from the jobs' own records. A bucket that nobody named must be that of the last
-// run. Of a job that is under way, it says so before anything is planned.
+// run.
 func (a *app) firstTime(ctx context.Context, jobs []manifest.Entry, given string) (string, error) {
 	project, err := a.project()
 	if err != nil {
@@ -288,9 +288,6 @@ func (a *app) firstTime(ctx context.Context, jobs []manifest.Entry, given string
 		record, err := a.record(ctx, job)
 		if err = cmp.Or(err, record.Err); err != nil {
 			return "", err
-		}
-		if record.Leased(a.clock()) != "" {
-			a.aside(true).Say(yellow, 0, 2, "%s: %s", job.Name, a.underWay(job.Name, record))
 		}
 		name, was, ran := job.Name, "", false // the bucket of the last run; empty: it had none
 		for _, r := range []*report.Report{record.Last, record.Begun} {

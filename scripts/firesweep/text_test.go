@@ -48,18 +48,22 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 func TestActions(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	p := printer{to: &out, width: 200}
-	p.actions(&report.Report{Status: report.Partial, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Begun: 3}, "delete post": {
+	p := printer{to: &out, width: 200, program: "firesweep"}
+	say := func(r *report.Report) {
+		p.actions(r)
+		p.next(r)
+	}
+	say(&report.Report{Status: report.Partial, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Begun: 3}, "delete post": {
 		Planned: 4, Done: 2, Changed: 1, Failed: 1}}})
 	want(t, "the actions", "  delete draft: 0 of 3 done; 3 begun: the next run does the rest\n"+
 		"  delete post: 2 of 4 done; 1 changed meanwhile, so it was kept; 1 failed\n"+
-		"  3 were left to the next run, or turned out to be kept\n", out.String())
+		"  It was out of time, or was interrupted. The next run continues from there. 3 were left to the next run, or turned out to be kept.\n", out.String())
 	out.Reset()
-	p.actions(&report.Report{Status: report.Completed, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Done: 2}}})
-	want(t, "what a whole run kept", "  delete draft: 2 of 3 done\n  1 item turned out to be kept\n", out.String())
+	say(&report.Report{Status: report.Completed, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Done: 2}}})
+	want(t, "what a whole run kept", "  delete draft: 2 of 3 done\n  1 item turned out to be kept.\n", out.String())
 	first := &report.Report{Job: "cleanupDrafts", Status: report.Aborted, Actions: map[string]report.Counts{"delete draft": {Planned: 3}}}
 	first.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Why: "raws holds no file. The next run deletes"}})
-	p.actions(first)
+	say(first)
 	wantParts(t, out.String(), "3 were not done this time. The next run does them: correct the rule before, or firesweep hold cleanupDrafts")
 	p.ran(planned{}, ran{Report: &report.Report{Status: report.Partial}, more: true}, false)
 	wantParts(t, out.String(), "It ran out of time. The next run begins now,")
