@@ -389,10 +389,8 @@ func TestProject(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := *o
 			o.inApp(t, rc(tt.rc))
-			home := o.dir
-			o.dir = filepath.Join(home, "app")
-			o.env = map[string]string{"HOME": home, google: strings.ReplaceAll(tt.environment, "ID", o.ID), emulator: o.env[emulator]}
-			o.env["USERPROFILE"] = "/mnt/c/Users/me" // as WSL may have it
+			o.dir = filepath.Join(o.dir, "app")
+			o.env = map[string]string{google: strings.ReplaceAll(tt.environment, "ID", o.ID), emulator: o.env[emulator]}
 			if tt.refused != "" && tt.environment != "" {
 				delete(o.env, emulator)
 			}

@@ -23,7 +23,7 @@ var emulated = []config.Backend{config.Firestore, config.Auth, config.Storage}
 // those of a project that only emulators have.
 func (a *app) findEmulators(ctx context.Context) error {
 	id := a.getenv("GOOGLE_CLOUD_PROJECT")
-	if forEmulators(id) && a.getenv("FIRESTORE_EMULATOR_HOST") == "" && a.export != nil {
+	if strings.HasPrefix(id, "demo-") && a.getenv("FIRESTORE_EMULATOR_HOST") == "" && a.export != nil {
 		if err := a.discover(ctx, id); err != nil {
 			return err
 		}

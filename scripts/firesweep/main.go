@@ -254,7 +254,7 @@ func asGiven(c *cobra.Command, names ...string) (text string) {
 
 // valuesOf returns the values of a flag that was given.
 func valuesOf(f *pflag.Flag) []string {
-	if several, ok := f.Value.(interface{ GetSlice() []string }); ok {
+	if several, ok := f.Value.(pflag.SliceValue); ok {
 		return several.GetSlice()
 	}
 	return []string{f.Value.String()}

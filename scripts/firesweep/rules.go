@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -87,7 +86,8 @@ func (a *app) load(creates bool) error {
 	if a.Jobs != nil {
 		return nil
 	}
-	a.locate(a.dir, a.home())
+	home, _ := os.UserHomeDir() // "" if it is not known
+	a.locate(a.dir, home)
 	if a.rules = a.short(a.rules); a.rulesFlag != "" {
 		a.rules, a.nine = a.rulesFlag, false
 	}
@@ -117,14 +117,6 @@ func (a *app) load(creates bool) error {
 	a.List = list
 	a.enabled, err = manifest.Enabled(file)
 	return err
-}
-
-// home returns the user's folder, as Node.js says it to the Firebase CLI; "" if it is not known.
-func (a *app) home() string {
-	if runtime.GOOS == "windows" {
-		return a.getenv("USERPROFILE")
-	}
-	return a.getenv("HOME")
 }
 
 // short returns a file's name as seen from the working directory; "" for none.
@@ -215,9 +207,6 @@ func (a *app) chooseProject(flag string) error {
 	a.setenv("GOOGLE_CLOUD_PROJECT", cmp.Or(said, ruled))
 	return nil
 }
-
-// forEmulators reports whether a project is one that only emulators have, as the Firebase CLI takes it.
-func forEmulators(project string) bool { return strings.HasPrefix(project, "demo-") }
 
 // firebaseRC is what the Firebase CLI knows of an application's projects.
 type firebaseRC struct {

@@ -58,7 +58,6 @@ type ran struct {
 	Report *report.Report `json:"report,omitempty"`
 	Error  string         `json:"error,omitempty"` // why there is no report, or why something is left
 	more   bool           // the next run begins at once
-	limit  int            // how many items the rule lets a run do; 0: all
 	back   string         // what to say before the command that takes it back; empty: nothing does
 	log    warnings       // of what stayed, such as a file of another bucket
 }
@@ -195,9 +194,6 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch engine.Watch, tell func(ran)) error {
 	r := ran{Job: job.Name, log: warnings{stayed: true}}
 	function, err := a.function(job, &r.log)
-	if job.Rule != nil {
-		r.limit = job.Limit
-	}
 	switch cfg, wrong := a.settings(ctx, job, config.Firestore); {
 	case wrong != nil || cfg.UndoDays == 0:
 	case job.Roles[config.Storage] != nil:
@@ -250,9 +246,6 @@ func (p *printer) ran(plan planned, r ran, all bool) {
 	t := rep.Totals()
 	if rep.Approved > t.Done {
 		p.Say("", 2, 2, "of %s in the approved plan, %d done", plural(rep.Approved, "item"), t.Done)
-	}
-	if r.limit > 0 && t.Planned >= r.limit && len(rep.Kept) == 0 { // what is kept says how many are left
-		p.Say("", 2, 2, "A run does at most %d (limit). If more is due, the next run does it.", r.limit)
 	}
 	if r.more {
 		p.Say("", 2, 2, "It ran out of time. The next run begins now, and continues from there.")
