@@ -97,7 +97,7 @@ func (p *printer) failures(r *report.Report, said ...report.Failure) {
 // next prints what a run left, what happens after it, and what to do.
 func (p *printer) next(r *report.Report) {
 	const goesOn = "The next run continues from there."
-	says, toNext, stopped := "", "", ""
+	var says, toNext, stopped string
 	left, unplanned := r.Left(), r.Kept["not in the approved plan"]
 	if left > 0 {
 		toNext = fmt.Sprintf(" %d were left to the next run, or turned out to be kept.", left)

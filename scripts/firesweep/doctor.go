@@ -264,11 +264,12 @@ func (d database) examineRules(ctx context.Context, service *firebaserules.Proje
 		}
 	}
 	if err != nil {
-		d.add(d.about, levelProblem, "It needs roles/firebaserules.viewer, the API firebaserules.googleapis.com, and rules of "+release+".",
-			"Its security rules cannot be tested: %s", apiError(err))
+		const do = "It needs roles/firebaserules.viewer, the API firebaserules.googleapis.com, and rules of "
+		d.add(d.about, levelProblem, do+release+".", "Its security rules cannot be tested: %s", apiError(err))
 	} else if len(may) > 0 {
-		d.add(d.about, levelProblem, "Close them: no rule may allow them, and a rule for all documents, {document=**}, must leave them out: "+
-			version.Page("docs/firestore.rules"), "Security rules: anybody who has signed in may %s.", strings.Join(may, ", "))
+		const do = "Close them: no rule may allow them, and a rule for all documents, {document=**}, must leave them out: "
+		d.add(d.about, levelProblem, do+version.Page("docs/firestore.rules"), "Security rules: anybody who has signed in may %s.",
+			strings.Join(may, ", "))
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 // emulated are the backends that Firebase has emulators of, by their names there.
 var emulated = []config.Backend{config.Firestore, config.Auth, config.Storage}
 
-// findEmulators makes sure that each emulator that the environment names answers, because clients try for long. First it looks for
-// those of a project that only emulators have.
+// findEmulators makes sure that each emulator that the environment names answers, because clients try for long. First it looks
+// for those of a project that only emulators have.
 func (a *app) findEmulators(ctx context.Context) error {
 	id := a.getenv("GOOGLE_CLOUD_PROJECT")
 	if strings.HasPrefix(id, "demo-") && a.getenv("FIRESTORE_EMULATOR_HOST") == "" && a.export != nil {

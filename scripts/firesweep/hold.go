@@ -196,8 +196,8 @@ func (a *app) mustBeThere(ctx context.Context, p *printer, path string) error {
 	case isObject:
 		return wrongUse("--keep: there is no file %s: is it misspelt? A folder's name ends with a slash", path)
 	}
-	return wrongUse("--keep: there is no document %s and none below it: is it misspelt? If it is a file or a folder, write gs://%s/%s",
-		path, cmp.Or(a.getenv("STORAGE_BUCKET"), "BUCKET"), path)
+	return wrongUse("--keep: there is no document %s and none below it: is it misspelt? If it is a file or a folder, write "+
+		"gs://%s/%s", path, cmp.Or(a.getenv("STORAGE_BUCKET"), "BUCKET"), path)
 }
 
 func (a *app) accountThere(ctx context.Context, uid string) (bool, error) {
@@ -443,7 +443,8 @@ func (a *app) change(c *cobra.Command, yes bool, names []string, h holding, ques
 			}
 			return context.Cause(c.Context())
 		}
-		err = errors.Join(err, a.eachDatabase(c.Context(), func(e manifest.Entry) error { return a.on(c.Context(), e, each, config.Firestore) }))
+		on := func(e manifest.Entry) error { return a.on(c.Context(), e, each, config.Firestore) }
+		err = errors.Join(err, a.eachDatabase(c.Context(), on))
 	}
 	if err != nil {
 		return err

@@ -130,7 +130,7 @@ func TestProgressSaysCounts(t *testing.T) {
 	for words, p := range map[string]report.Progress{
 		"planning a: 0 looked at, 0 due":                    {},
 		"planning a: 1200 of about 14000 looked at, 31 due": {Looked: 1200, About: 14_000, Due: 31},
-		"planning a: 14001 looked at, 999 due, 100 done":   {Looked: 14_001, About: 14_000, Due: 999, Done: 100},
+		"planning a: 14001 looked at, 999 due, 100 done":    {Looked: 14_001, About: 14_000, Due: 999, Done: 100},
 	} {
 		now = p
 		want(t, "progress", words, at.now())
