@@ -88,6 +88,23 @@ func TestKeptIsNotDue(t *testing.T) {
 	enginetest.Want(t, "left", 30, len(f.IDs(t, "drafts")))
 }
 
+// TestWhereMeansWhatWasDeleted: that a document was written for an item is no reason to bring the item back with it.
+func TestWhereMeansWhatWasDeleted(t *testing.T) {
+	f := start(t, fields{"collection": "users", "age": fields{"field": "seenAt", "months": 1}, "maxDuePercent": 100,
+		"with": array{fields{"collection": "groups", "field": "members[]", "remove": true}, fields{"subcollection": "notes"}}})
+	f.Set(t, "users/u1", fields{"seenAt": old, "ownerId": "u1"})
+	f.Set(t, "users/u2", fields{"seenAt": old})
+	f.Set(t, "users/u3", fields{"seenAt": old})
+	f.Set(t, "users/u3/notes/n", fields{"ownerId": "u1"})
+	f.Set(t, "groups/g", fields{"members": array{"u2", "x"}, "ownerId": "u1"})
+	rep := f.Run(t, "")
+	enginetest.WantReport(t, rep, report.Completed, enginetest.Done("delete user", 3))
+	part := restore.Options{Apply: true, Where: &restore.Where{Field: "ownerId", Value: "u1"}}
+	ok(t, f.Restorer(t, f.Clock).Undo(t.Context(), rep.RunID, part, func(restore.Outcome) error { return nil }))
+	enginetest.Want(t, "users", []string{"u1", "u3"}, f.IDs(t, "users"))
+	enginetest.Want(t, "members", any(array{"u2", "x"}), f.Documents(t, "groups")["g"]["members"])
+}
+
 // TestKeptTellsNothingOfTheRest: all that was not looked at is due, however much of what was is listed to be kept.
 func TestKeptTellsNothingOfTheRest(t *testing.T) {
 	f := start(t, drafts(fields{"where": array{fields{"field": "published", "==": false}}, "limit": 10}))

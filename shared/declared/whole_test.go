@@ -44,27 +44,55 @@ var settled = fields{
 	"where": array{fields{"field": "status", "in": array{"reviewed", "dismissed"}}},
 }
 
-// TestValuesThatNobodyKnows: a value that the client library cannot decode stops neither its document nor others, and the undo log has it.
-// Where the rule asks for it, the document stays. Without an undo log, nothing is kept.
-func TestValuesThatNobodyKnows(t *testing.T) {
+// cannotDecode has the client library not know the value of a field of documents which the field unknown names there, and returns
+// that value. fieldsOf returns the map of a document that has these fields.
+func cannotDecode(
+	f *enginetest.Function, fieldsOf func(map[string]*firestorepb.Value) map[string]*firestorepb.Value,
+) *firestorepb.Value {
 	text := func(v string) *firestorepb.Value {
 		return &firestorepb.Value{ValueType: &firestorepb.Value_StringValue{StringValue: v}}
 	}
 	unknown := &firestorepb.Value{ValueType: &firestorepb.Value_MapValue{MapValue: &firestorepb.MapValue{
 		Fields: map[string]*firestorepb.Value{"__type__": text("__vector__"), "value": text("no numbers")},
 	}}}
+	f.Hooks.Dial = append(f.Hooks.Dial, wire.After(func(_ string, answer any, err error) error {
+		if r, ok := answer.(*firestorepb.BatchGetDocumentsResponse); ok && err == nil {
+			of := fieldsOf(r.GetFound().GetFields())
+			if field := of["unknown"].GetStringValue(); field != "" {
+				of[field] = unknown
+			}
+		}
+		return err
+	})...)
+	return unknown
+}
+
+// TestSetBesideAValueThatNobodyKnows: a field is written as a whole, so a document of which the client cannot write that stays as it
+// is, and the others are written.
+func TestSetBesideAValueThatNobodyKnows(t *testing.T) {
+	f := start(t, fields{"collection": "users", "age": fields{"field": "profile.seenAt", "months": 1}, "maxDuePercent": 100,
+		"where": array{fields{"field": "profile.status", "==": "open"}}, "set": fields{"profile.status": "closed"}})
+	cannotDecode(f, func(d map[string]*firestorepb.Value) map[string]*firestorepb.Value {
+		return d["profile"].GetMapValue().GetFields()
+	})
+	for id, unknown := range map[string]string{"odd": "embedding", "plain": ""} {
+		f.Set(t, "users/"+id, fields{"profile": fields{"seenAt": old, "status": "open", "name": "Hana", "unknown": unknown}})
+	}
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"change user": {Planned: 2, Done: 1}})
+	for id, status := range map[string]string{"odd": "open", "plain": "closed"} {
+		profile := f.Documents(t, "users")[id]["profile"].(map[string]any)
+		enginetest.Want(t, id, fmt.Sprint("Hana ", status), fmt.Sprint(profile["name"], " ", profile["status"]))
+	}
+}
+
+// TestValuesThatNobodyKnows: a value that the client library cannot decode stops neither its document nor others, and the undo log has it.
+// Where the rule asks for it, the document stays. Without an undo log, nothing is kept.
+func TestValuesThatNobodyKnows(t *testing.T) {
 	for days, wanted := range map[string]int{"7": 3, "0": 0} {
 		t.Run("UNDO_DAYS "+days, func(t *testing.T) {
 			f := start(t, settled)
 			f.Env["UNDO_DAYS"] = days
-			f.Hooks.Dial = append(f.Hooks.Dial, wire.After(func(_ string, answer any, err error) error {
-				if r, ok := answer.(*firestorepb.BatchGetDocumentsResponse); ok && err == nil {
-					if field := r.GetFound().GetFields()["unknown"].GetStringValue(); field != "" {
-						r.GetFound().Fields[field] = unknown
-					}
-				}
-				return err
-			})...)
+			unknown := cannotDecode(f, func(d map[string]*firestorepb.Value) map[string]*firestorepb.Value { return d })
 			for id, field := range map[string]string{"plain": "", "odd": "embedding", "doubtful": "status", "last": ""} {
 				f.Set(t, "reports/"+id, fields{"status": "reviewed", "createdAt": old, "unknown": field})
 			}

@@ -3,10 +3,12 @@ package documents
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -150,9 +152,24 @@ func (r Reader) withUnknown(ctx context.Context, s *firestore.DocumentSnapshot, 
 	}
 	data := make(map[string]any, len(original.Fields))
 	for name, raw := range original.Fields {
-		if data[name], err = s.DataAtPath(firestore.FieldPath{name}); err != nil {
-			data[name] = raw
-		}
+		data[name] = knownOf(s, firestore.FieldPath{name}, raw)
 	}
 	return data, nil
+}
+
+// knownOf returns a value of a document, in which only what the client library does not know is in the form of Firestore's API.
+func knownOf(s *firestore.DocumentSnapshot, path firestore.FieldPath, raw *firestorepb.Value) any {
+	value, err := s.DataAtPath(path)
+	if err == nil {
+		return value
+	}
+	inside := raw.GetMapValue().GetFields()
+	if inside == nil || inside["__type__"] != nil { // a value of a type, which is no map to applications
+		return raw
+	}
+	known := make(map[string]any, len(inside))
+	for name, value := range inside {
+		known[name] = knownOf(s, append(slices.Clone(path), name), value)
+	}
+	return known
 }

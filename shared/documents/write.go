@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cloud.google.com/go/firestore"
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/grpc/codes"
 
 	"github.com/firesweep/firesweep/shared/documents/retry"
@@ -80,6 +81,15 @@ type Write struct {
 
 // String returns the write as previews and the log show it, e.g. "delete comments/c1".
 func (w Write) String() string { return string(w.Op) + " " + w.Ref.String() }
+
+// HasUnknown reports whether the write has a value that the client library does not know and cannot write.
+func (w Write) HasUnknown() (has bool) {
+	Leaves(w.Data, func(value any) {
+		_, unknown := value.(*firestorepb.Value)
+		has = has || unknown
+	})
+	return has
+}
 
 // Apply adds writes to the transaction, which are sent right after that. The error is that of [Writer.InTime] if it is too late.
 func (t *Transaction) Apply(writes ...Write) error {

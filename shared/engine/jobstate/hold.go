@@ -110,15 +110,19 @@ func (s State) Heed(job string, all, newJobs State) State {
 	return s
 }
 
-// Keeping adds items to those that the jobs keep. One that is there already stays as it is.
+// Keeping adds items to those that the jobs keep. One that is there already stays as it is, but by hand it is listed for good: an
+// undo takes off what it listed and did not bring back.
 func (s State) Keeping(items ...Kept) (State, error) {
 	all := slices.Clone(s.Keep)
 	for _, item := range items {
 		if err := CheckKept(item.Path); err != nil {
 			return s, err
 		}
-		if !slices.ContainsFunc(all, func(k Kept) bool { return k.Path == item.Path }) {
+		switch at := slices.IndexFunc(all, func(k Kept) bool { return k.Path == item.Path }); {
+		case at < 0:
 			all = append(all, item)
+		case item.RunID == "" && all[at].RunID != "":
+			all[at] = item
 		}
 	}
 	if tooMany(all) {

@@ -311,6 +311,17 @@ func TestKept(t *testing.T) {
 		want(t, item, why, k.Why(item))
 	}
 	want(t, "none has", "", Keeps{}.Why("users/a"))
+	byUndo, byHand, other := Hold{RunID: "r", Why: "undo"}, Hold{Why: "a court"}, Hold{RunID: "other"}
+	for _, listed := range [][]Hold{{byUndo, byHand, byUndo}, {byHand, byUndo, other}} { // by hand it is listed for good
+		again := State{}
+		for _, by := range listed {
+			again, err = again.Keeping(Kept{Path: "users/a", Hold: by})
+			want(t, "error", nil, err)
+		}
+		want(t, "why", byHand.Why, again.Keep[0].Why)
+	}
+	again, err := State{Keep: []Kept{{Path: "users/a", Hold: byUndo}}}.Keeping(Kept{Path: "users/a", Hold: other})
+	want(t, "by the first undo", "r "+fmt.Sprint(nil), again.Keep[0].RunID+" "+fmt.Sprint(err))
 	want(t, "left", 4, len(s.Unkeep("users/a", "users/none").Keep))
 }
 

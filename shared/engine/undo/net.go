@@ -20,6 +20,7 @@ type Change struct {
 	// Whole says that After is the whole document.
 	Whole   bool
 	Removed []string // fields that it removed; none if Whole
+	Between []string // fields that it wrote more than once, and that somebody else wrote between
 	Sent    bool     // it told somebody something, which is not taken back
 }
 
@@ -46,12 +47,19 @@ func Net(writes []Write) []Change {
 // add adds a later write.
 func (c *Change) add(w Write) {
 	c.Sent = c.Sent || w.Sent
-	if w.Op == documents.Delete && w.Found && !c.Exists { // saved before, but not deleted then, or written anew since
-		c.Found, c.Before = true, w.Before
+	if w.Found != c.Exists { // somebody has deleted it or written it anew
+		*c = Change{Path: c.Path, Found: w.Found, Before: w.Before, Exists: w.Found, Sent: c.Sent}
 	}
+	c.meet(w.Before)
 	switch w.Op {
 	case documents.Delete:
-		c.Exists, c.After, c.Removed, c.Whole = false, nil, nil, true
+		for _, field := range c.Between {
+			c.write(field, w.Before[field])
+		}
+		if len(c.Between) > 0 && c.Whole {
+			c.Found, c.Before = true, w.Before
+		}
+		c.Exists, c.After, c.Removed, c.Between, c.Whole = false, nil, nil, nil, true
 	case documents.Create, documents.Set:
 		c.Exists, c.After, c.Removed, c.Whole = true, maps.Clone(w.After), nil, true
 	case documents.Update:
@@ -65,6 +73,39 @@ func (c *Change) add(w Write) {
 				c.Removed = append(c.Removed, field)
 			}
 		}
+	}
+}
+
+// meet compares what the run left with what its next write found. What somebody wrote meanwhile is what comes back; where the
+// run had written the same field, nobody knows what would be right.
+func (c *Change) meet(found Fields) {
+	wrote, left := c.Wrote(), Fields{}
+	if !c.Whole {
+		maps.Copy(left, c.Before)
+		maps.DeleteFunc(left, func(field string, _ *firestorepb.Value) bool { return slices.Contains(c.Removed, field) })
+	}
+	maps.Copy(left, c.After)
+	for _, field := range written(left, slices.Collect(maps.Keys(found))) {
+		switch {
+		case equalValue(left[field], found[field]):
+		case c.Whole || slices.Contains(wrote, field):
+			c.Between = append(c.Between, field)
+		default:
+			c.write(field, found[field])
+		}
+	}
+}
+
+// write notes that a field had a value before; nil: none.
+func (c *Change) write(field string, value *firestorepb.Value) {
+	before := Fields{field: value}
+	for name, was := range c.Before {
+		if name != field {
+			before[name] = was
+		}
+	}
+	if c.Before = before; value == nil {
+		delete(before, field)
 	}
 }
 
@@ -99,6 +140,8 @@ func (c Change) Decide(now Fields, found bool) (step Step, why string) {
 		return Recreate, ""
 	case !found:
 		return Conflict, "somebody has deleted it since"
+	case c.Whole && len(c.Between) > 0:
+		return Conflict, "somebody has changed it while the run was under way"
 	case !c.Found && equal(now, c.After):
 		return Remove, ""
 	case c.Whole && c.Found && equal(now, c.After):
@@ -113,8 +156,11 @@ func (c Change) Decide(now Fields, found bool) (step Step, why string) {
 		}
 		reverted = reverted && equalValue(now[field], c.Before[field])
 	}
-	if reverted {
+	switch {
+	case reverted:
 		return Nothing, ""
+	case len(c.Between) > 0:
+		return Conflict, "somebody has changed " + c.Between[0] + " while the run was under way"
 	}
 	return Revert, ""
 }

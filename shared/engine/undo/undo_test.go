@@ -156,6 +156,45 @@ func TestNetOfADocumentSavedTwice(t *testing.T) {
 	check.Same(t, "all", want, all, protocmp.Transform())
 }
 
+// TestWrittenWhileTheRunIsUnderWay: what somebody writes between two writes of a run comes back, or is a conflict.
+func TestWrittenWhileTheRunIsUnderWay(t *testing.T) {
+	update := func(field, value string) Write { return Write{Op: documents.Update, After: Fields{field: text(value)}} }
+	for name, tt := range map[string]struct {
+		first, between, second Write
+		step                   Step
+		want                   Fields
+	}{
+		"the same field": {update("list", "b c"), update("list", "b c new"), update("list", "c new"), Conflict,
+			Fields{"name": text("old"), "list": text("c new")}},
+		"another": {update("list", "b c"), update("name", "new"), update("list", "c"), Revert,
+			Fields{"name": text("new"), "list": text("a b c")}},
+		"one that the run writes later": {update("list", "b c"), update("name", "new"), update("name", "none"), Revert,
+			Fields{"name": text("new"), "list": text("a b c")}},
+		"one that came": {update("list", "b c"), update("mine", "new"), update("list", "c"), Revert,
+			Fields{"name": text("old"), "mine": text("new"), "list": text("a b c")}},
+		"one that it deletes": {update("list", "b c"), update("name", "new"), Write{Op: documents.Delete}, Recreate,
+			Fields{"name": text("new"), "list": text("a b c")}},
+		"what it wrote, and then deletes": {update("list", "b c"), update("list", "b c new"), Write{Op: documents.Delete}, Recreate,
+			Fields{"name": text("old"), "list": text("b c new")}},
+		"what it wrote whole": {Write{Op: documents.Set, After: Fields{"name": text("none")}}, update("name", "new"),
+			update("name", "none"), Conflict, Fields{"name": text("none")}},
+		"what it wrote whole, and then deletes": {Write{Op: documents.Set, After: Fields{"name": text("none")}},
+			update("name", "new"), Write{Op: documents.Delete}, Recreate, Fields{"name": text("new")}},
+		"deleted, and written anew": {Write{Op: documents.Delete}, Write{Op: documents.Create, After: Fields{"name": text("new")}},
+			update("name", "none"), Revert, Fields{"name": text("new")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := world{"p": {"name": text("old"), "list": text("a b c")}}
+			first, _ := w.do(tt.first.Op, "p", tt.first.After, nil)
+			w.do(tt.between.Op, "p", tt.between.After, nil)
+			second, _ := w.do(tt.second.Op, "p", tt.second.After, nil)
+			check.Same(t, "step", tt.step, w.takeBack(Net([]Write{first, second})[0]))
+			check.Same(t, "document", tt.want, w["p"], protocmp.Transform())
+			check.Same(t, "documents", 1, len(w))
+		})
+	}
+}
+
 // TestDecide has the cases that people meet.
 func TestDecide(t *testing.T) {
 	x, y := Fields{"f": text("x")}, Fields{"f": text("y")}

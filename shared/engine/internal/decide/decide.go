@@ -164,8 +164,13 @@ func (d *Decider) change(
 	var err error
 	if w.Rule.DeletesAlone() {
 		c.Writes = []documents.Write{{Op: documents.Delete, Ref: w.Ref}}
-	} else if c, err = items.Change(i, due, d.Run); err == nil && c.Invalid != "" {
-		return c, Fate{Kind: Invalid, Reason: c.Invalid, Because: c.Invalid}
+	} else if c, err = items.Change(i, due, d.Run); err == nil {
+		if c.Invalid == "" && slices.ContainsFunc(c.Writes, documents.Write.HasUnknown) {
+			c.Invalid = "a value beside what would be written is of a type that nobody knows"
+		}
+		if c.Invalid != "" {
+			return c, Fate{Kind: Invalid, Reason: c.Invalid, Because: c.Invalid}
+		}
 	}
 	if err == nil {
 		err = d.beyond(w.Rule, w.Ref, c)

@@ -17,7 +17,8 @@ func (u *undoing) match(records []undo.Record) {
 	for i, r := range records {
 		item := undo.ItemOf(records, i)
 		if u.Where != nil && r.Write != nil && undo.Is(r.Write.Before[u.Where.Field], u.Where.Value) {
-			u.matched[r.Write.Path], u.matched[item] = true, true
+			u.matched[r.Write.Path] = true
+			u.matched[item] = u.matched[item] || r.Deletes() // what was written for an item may be of others, too
 		}
 		isNamed := func(only string) bool { return covers(only, r.Write.Path) }
 		if r.Write != nil && r.Deletes() && item != "" && slices.ContainsFunc(u.Only, isNamed) && !slices.Contains(u.Only, item) {
