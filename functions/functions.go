@@ -38,16 +38,15 @@ type List struct {
 // With returns what there is to run with another list in place of rules.json. A program that imports the bundle has all jobs. The
 // error names every problem of the list.
 func With(rules manifest.File) (List, error) {
-	upstream, err := manifest.Parse(jobs())
-	if err != nil {
-		return List{}, err
-	}
 	entries, err := manifest.Parse(jobs(), rules)
 	if err != nil {
 		return List{}, err
 	}
-	l := List{All: entries, Own: entries[len(upstream):], Jobs: map[string]cleanup.Job{}}
+	l := List{All: entries, Jobs: map[string]cleanup.Job{}}
 	for _, e := range entries {
+		if e.Own {
+			l.Own = append(l.Own, e)
+		}
 		if e.Rule != nil {
 			l.Jobs[e.Name] = declared.Job(e.Name, *e.Rule)
 		} else {

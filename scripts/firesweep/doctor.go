@@ -135,7 +135,7 @@ func (p *patient) examineGoogle(ctx context.Context) {
 		d := database{p, fire.Projects.Databases, id, "projects/" + p.project + "/databases/" + id, "database " + id}
 		d.examine(ctx)
 		for _, job := range databases[id] {
-			for _, index := range job.AllIndexes() {
+			for _, index := range job.Indexes {
 				d.examineIndex(ctx, job.Name, index)
 			}
 		}

@@ -147,6 +147,19 @@ func untilNext(e manifest.Entry, last time.Time) time.Duration {
 // chosenOnce is a value that Terraform chooses once for a project, such as 0~59. It does not matter for how often a job runs.
 var chosenOnce = regexp.MustCompile(`(\d+)~\d+`)
 
+// deployed returns a job with the schedule and time zone by which Cloud Scheduler calls it, such as "0 3 * * * UTC", where
+// Terraform sets others than its list. The job stays as it is if that is no schedule.
+func deployed(e manifest.Entry, called string) manifest.Entry {
+	at := strings.LastIndexByte(called, ' ')
+	if at < 0 {
+		return e
+	}
+	if _, err := cron.ParseStandard("CRON_TZ=" + called[at+1:] + " " + called[:at]); err == nil {
+		e.Schedule, e.TimeZone = called[:at], called[at+1:]
+	}
+	return e
+}
+
 // longest returns the longest time that passes from a moment to the first of some runs of a job, and from each to the next. What
 // the lists let a job have, the library reads.
 func longest(e manifest.Entry, from time.Time, runs int) (longest time.Duration) {
@@ -164,6 +177,7 @@ func longest(e manifest.Entry, from time.Time, runs int) (longest time.Duration)
 // standing reads a job's last runs, and tells its state by them and its record.
 func (a *app) standing(ctx context.Context, job manifest.Entry, record record, limit int) (st standing, err error) {
 	now := a.clock()
+	job = deployed(job, record.Schedule)
 	st = standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine, Held: record.Held}
 	if st.Runs, err = a.newest(ctx, job, longest(job, now, 2), limit, record.Killed(now)); err != nil {
 		return st, err
@@ -186,8 +200,8 @@ func (a *app) standing(ctx context.Context, job manifest.Entry, record record, l
 	case last.IsZero():
 		st.State, st.Detail = stateNever, "It is not deployed, is paused, only plans, or its first time has not come."
 	case now.After(late):
-		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; it runs %s. "+
-			"Check whether it is paused or only plans.", when(last), short(now.Sub(last)), job.When())
+		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; its schedule is %s. "+
+			"Check whether it is paused or only plans.", when(last), short(now.Sub(last)), job.Schedule+" "+job.TimeZone)
 	default:
 		st.byLastRun(record.Last)
 	}

@@ -84,6 +84,7 @@ func TestHowAJobStands(t *testing.T) {
 	minute := enginetest.Leased("cleanupReports-1", now.Add(time.Minute))
 	undoing := enginetest.Leased("undo-r-1", now.Add(time.Minute))
 	undoing["run"] = ""
+	weekly := map[string]any{"schedule": "30 5 * * 1 Europe/Berlin"}
 	for _, tt := range []struct {
 		name          string
 		lease         map[string]any // what the record says instead or, with a status, the report of the last run
@@ -96,8 +97,11 @@ func TestHowAJobStands(t *testing.T) {
 			late, stateFailed, "delete report reports/x: no luck", "Failed. delete report reports/x: no luck."},
 		{"was aborted", map[string]any{"status": "aborted", "failures": []any{map[string]any{"limit": map[string]any{"limit": "MAX_ACTIONS", "most": 1}}}},
 			late, stateAborted, "the plan has more than 1 actions (MAX_ACTIONS)", "Aborted. a safety limit stopped it: the plan has more than 1 actions"},
-		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; it runs daily 00:00 Asia/Tokyo.",
+		{"should have run", nil, late.Add(time.Second), stateMissing, "The last run started at 2026-01-10 15:00 UTC, 25h05m ago; its schedule is 0 0 * * * Asia/Tokyo.",
 			"Did not run in time."},
+		{"is on time by Terraform's schedule", weekly, late.Add(time.Second), stateFine, "", ""},
+		{"should have run by that", weekly, late.AddDate(0, 0, 1), stateMissing, "its schedule is 30 5 * * 1 Europe/Berlin.", "Did not run in time."},
+		{"has a schedule that nobody can read", map[string]any{"schedule": "* UTC"}, late, stateFine, "", ""},
 		{"runs", minute, now.Add(59 * time.Second), stateUnderWay, "Run cleanupReports-1 is under way.", ""},
 		{"was killed", minute, now.Add(time.Minute), stateKilled, "Run cleanupReports-1 ended without a report",
 			"Killed. Run cleanupReports-1 ended without a report"},

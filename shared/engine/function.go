@@ -101,7 +101,8 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		With(logging.Labels(slog.String("job", f.Job.Name)))
 	defer func() {
 		if v := recover(); v != nil {
-			log.ErrorContext(r.Context(), f.Job.Name+" panicked", logging.Problem("panic"), logging.Reported(), logging.Stack(v, debug.Stack()))
+			log.ErrorContext(r.Context(), f.Job.Name+" panicked", logging.Problem("panic"), logging.Reported(),
+				logging.Stack(v, debug.Stack()))
 			panicked := errors.New("the function panicked; see its log")
 			refusal{http.StatusInternalServerError, "internal", panicked}.answer(w)
 		}
@@ -155,8 +156,8 @@ func (f *Function) receive(w http.ResponseWriter, r *http.Request, wall time.Tim
 		return req, cfg, now, &refusal{http.StatusInternalServerError, "misconfigured", err}
 	}
 	if cfg.DryRun && req.dryRun != nil && !*req.dryRun {
-		return req, cfg, now, &refusal{http.StatusBadRequest, "invalid_request", errors.New(f.Job.Name + " only plans, because its DRY_RUN is true, and " +
-			"no request can change that: deploy it with DRY_RUN=false (Terraform: dry_run)")}
+		return req, cfg, now, &refusal{http.StatusBadRequest, "invalid_request", errors.New(f.Job.Name + " only plans, because its " +
+			"DRY_RUN is true, and no request can change that: deploy it with DRY_RUN=false (Terraform: dry_run)")}
 	}
 	now, req.scheduled, err = runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
 	if err != nil {
@@ -172,9 +173,11 @@ func (f *Function) receive(w http.ResponseWriter, r *http.Request, wall time.Tim
 // anything.
 func (f *Function) refuse(ctx context.Context, w http.ResponseWriter, log *slog.Logger, r *refusal) {
 	if r.status == http.StatusInternalServerError {
-		log.ErrorContext(ctx, f.Job.Name+" did not run: "+r.err.Error(), logging.Problem(report.Clip(r.err.Error(), maxProblem)), logging.Reported())
+		log.ErrorContext(ctx, f.Job.Name+" did not run: "+r.err.Error(), logging.Problem(report.Clip(r.err.Error(), maxProblem)),
+			logging.Reported())
 	} else {
-		log.WarnContext(ctx, f.Job.Name+" refused a request: "+r.err.Error(), slog.String("code", r.code), slog.Int("httpStatus", r.status))
+		log.WarnContext(ctx, f.Job.Name+" refused a request: "+r.err.Error(), slog.String("code", r.code),
+			slog.Int("httpStatus", r.status))
 	}
 	r.answer(w)
 }
@@ -203,12 +206,13 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	r := &run{
 		Teller: &tell.Teller{Worker: f.Job.Task != nil, Report: &report.Report{
 			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.Force, Now: now, StartedAt: started,
-			Database: cfg.Database, Bucket: binding.Bucket, Revision: cmp.Or(req.By, f.Getenv("K_REVISION")), Version: version.String(), Binding: binding,
-			Approved: req.Approved.Size(),
-			Actions:  map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
+			Database: cfg.Database, Bucket: binding.Bucket, Binding: binding, Approved: req.Approved.Size(),
+			Revision: cmp.Or(req.By, f.Getenv("K_REVISION")), Schedule: f.Getenv("SCHEDULE"), Version: version.String(),
+			Actions: map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
 		}, Logger: log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id)))},
 		deadline: deadline{
-			clock: f.Clock, timeout: f.Timeout, begun: wall, planUntil: wall.Add(stopAfter / 2), stopAt: wall.Add(stopAfter), preview: *req.dryRun,
+			clock: f.Clock, timeout: f.Timeout, begun: wall, planUntil: wall.Add(stopAfter / 2), stopAt: wall.Add(stopAfter),
+			preview: *req.dryRun,
 		},
 		request: req,
 		job:     f.Job,
@@ -218,8 +222,8 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		meter:   new(usage.Meter),
 		ownStop: f.StopAfter > 0,
 	}
-	r.decider = &decide.Decider{Teller: r.Teller, Time: &r.deadline, Job: f.Job, Run: r.known(), Documents: c.Documents.Reader(), Approved: req.Approved,
-		Saves: cfg.UndoDays > 0 && !*req.dryRun}
+	r.decider = &decide.Decider{Teller: r.Teller, Time: &r.deadline, Job: f.Job, Run: r.known(), Documents: c.Documents.Reader(),
+		Approved: req.Approved, Saves: cfg.UndoDays > 0 && !*req.dryRun}
 	r.applier = &apply.Applier{Decider: r.decider, Log: &runlog.Log{
 		Job: f.Job.Name, Run: id, Saves: r.decider.Saves, Expire: started.AddDate(0, 0, max(1, cfg.UndoDays)),
 	}}

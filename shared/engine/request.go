@@ -190,7 +190,8 @@ func runTime(h http.Header, worker bool, wall time.Time, emulated bool) (now tim
 			return time.Time{}, false, fmt.Errorf("header %s is %q, which is not an RFC 3339 time", name, report.Clip(v, maxQuoted))
 		}
 		if year := t.UTC().Year(); year < 1 || year > 9999 {
-			return time.Time{}, false, fmt.Errorf("header %s is %q, but Firestore knows only the years 1 to 9999", name, report.Clip(v, maxQuoted))
+			return time.Time{}, false, fmt.Errorf("header %s is %q, but Firestore knows only the years 1 to 9999", name,
+				report.Clip(v, maxQuoted))
 		}
 		scheduled = true
 		if t.Before(wall) || emulated {

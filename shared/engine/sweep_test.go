@@ -109,12 +109,12 @@ func job(t *testing.T, f *enginetest.Function) map[string]any {
 
 func TestReportIsSavedAndLogged(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
-	f.Env["K_REVISION"] = "testjob-00007-abc"
+	f.Env["K_REVISION"], f.Env["SCHEDULE"] = "testjob-00007-abc", "0 3 * * * UTC"
 	seed(t, f, 3)
 	got := f.Run(t, "")
 	want := map[string]any{
 		"job": "testJob", "runId": got.RunID, "status": "completed", "dryRun": false, "force": false,
-		"database": "(default)", "revision": "testjob-00007-abc", "version": version.String(),
+		"database": "(default)", "revision": "testjob-00007-abc", "schedule": "0 3 * * * UTC", "version": version.String(),
 		"now": start, "startedAt": start, "durationMs": int64(0), "scanned": int64(3),
 		"actions":  map[string]any{"delete thing": map[string]any{"planned": int64(3), "done": int64(3), "changed": int64(0), "failed": int64(0)}},
 		"kept":     map[string]any{},
@@ -128,7 +128,7 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 	record := job(t, f)
 	enginetest.Want(t, "free since", time.Time{}, record["until"].(time.Time))
 	wantJob := map[string]any{
-		"holder": "", "until": record["until"], "begun": nil, "lastReport": want,
+		"holder": "", "until": record["until"], "begun": nil, "lastReport": want, "schedule": "0 3 * * * UTC",
 		"month": map[string]any{"of": start.Format("2006-01"), "runs": int64(1), "usage": want["usage"]},
 	}
 	enginetest.Want(t, "cleanupJobs", wantJob, record)

@@ -32,7 +32,8 @@ func (f *Function) SetTodo(t testing.TB, name string, stored ...map[string]any) 
 // StepOf returns objects to delete, as they are stored, of an item that is gone.
 func StepOf(rule, absent string, folder bool, ownerKey string, objects ...any) map[string]any {
 	return map[string]any{
-		"rule": rule, "absent": absent, "account": false, "objects": append([]any{}, objects...), "folder": folder, "ownerKey": ownerKey, "home": "",
+		"rule": rule, "absent": absent, "account": false, "objects": append([]any{}, objects...), "folder": folder,
+		"ownerKey": ownerKey, "home": "",
 	}
 }
 

@@ -159,7 +159,8 @@ func CheckKept(item string) error {
 	switch {
 	case strings.HasPrefix(item, report.ObjectPrefix):
 		if !isObject || bucket == "" || name == "" {
-			return fmt.Errorf("%s is no object and no folder, such as gs://my-bucket/posts/u1/a.png or gs://my-bucket/posts/u1/", quoted(item))
+			return fmt.Errorf("%s is no object and no folder, such as gs://my-bucket/posts/u1/a.png or gs://my-bucket/posts/u1/",
+				quoted(item))
 		}
 	case strings.HasPrefix(item, report.AccountPrefix):
 		if len(item) == len(report.AccountPrefix) {

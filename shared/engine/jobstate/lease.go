@@ -92,6 +92,7 @@ func (s State) Release(r *report.Report, checkpoint string, now time.Time) (Stat
 	}
 	s = s.Free(r.RunID)
 	s.Checkpoint, s.Last, s.Stop = checkpoint, r, nil
+	s.Schedule = cmp.Or(r.Schedule, s.Schedule) // a run from a terminal does not know it
 	s.Month = s.Month.At(now)
 	s.Month.Runs++
 	s.Month.Usage = s.Month.Usage.Plus(r.Usage)

@@ -76,7 +76,9 @@ func TestLease(t *testing.T) {
 	if _, err := s.Release(&report.Report{RunID: second}, "n", midnight); !errors.As(err, &lost) || lost.Holder != first {
 		t.Errorf("released by another: %v", err)
 	}
-	s = released(t, s, report.Report{RunID: first, Status: report.Partial}, "n")
+	s = released(t, s, report.Report{RunID: first, Status: report.Partial, Schedule: "0 3 * * * UTC"}, "n")
+	fromTerminal := released(t, acquired(t, s, candidate(second, midnight)), report.Report{RunID: second}, "n")
+	want(t, "the schedule after a run that does not know it", "0 3 * * * UTC", fromTerminal.Schedule)
 	want(t, "after it", "", s.Leased(midnight))
 	want(t, "the next begins at", "n", acquired(t, s, candidate(second, midnight)).Begins())
 	want(t, "the last report", first, s.Last.RunID)

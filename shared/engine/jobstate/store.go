@@ -138,8 +138,8 @@ func (s State) TooLong(cfg config.Config, job string, now time.Time) error {
 	if s.Holder == "" || !s.Until.After(now.Add(Longest+Margin)) {
 		return nil
 	}
-	return foreign(cfg, job, "until", fmt.Sprintf("run %s holds the lease until %s, longer than any run may: a clock was wrong, or an older "+
-		"deployment is still under way", report.Clip(s.Holder, maxID), s.Until.Format(time.RFC3339)))
+	return foreign(cfg, job, "until", fmt.Sprintf("run %s holds the lease until %s, longer than any run may: a clock was wrong, or "+
+		"an older deployment is still under way", report.Clip(s.Holder, maxID), s.Until.Format(time.RFC3339)))
 }
 
 // Of reads a job's document. What nothing is decided by reads as nothing where it cannot be read. The error is a [*ForeignError].
@@ -194,6 +194,7 @@ func (s *State) fields() []field {
 		{"stop", &s.Stop, false, nil},
 		{"cuts", &s.Cuts, false, nil},
 		{"warned", &s.Warned, false, nil},
+		{"schedule", &s.Schedule, false, nil},
 		{"month", &s.Month, false, nil},
 		{"lastReport", &s.Last, false, func() bool { return s.Last.RunID == "" }},
 	}

@@ -74,7 +74,8 @@ func (r *Report) limited(e cleanup.LimitError) string {
 		text = "pass " + e.Pass + ": " + text
 	}
 	raise := map[string]string{
-		MaxActions: "(Terraform: safety_limits.max_actions)", MaxDuePercent: "(Terraform: safety_limits.max_due_percent)", RulesPercent: "in the rule",
+		MaxActions: "(Terraform: safety_limits.max_actions)", MaxDuePercent: "(Terraform: safety_limits.max_due_percent)",
+		RulesPercent: "in the rule",
 	}[e.Limit]
 	switch {
 	case raise != "":

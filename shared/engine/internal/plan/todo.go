@@ -88,8 +88,8 @@ func some(names []string, room int) (text string) {
 
 // leaveTodos ends a plan that holds as much of what interrupted runs left to do as a run may.
 func (p *Planner) leaveTodos(ctx context.Context) error {
-	p.Warn(ctx, fmt.Sprintf("interrupted runs left more to do than MAX_ACTIONS allows (%d): this run does some of it, the next runs "+
-		"the rest, before anything else", p.Config.MaxActions))
+	p.Warn(ctx, fmt.Sprintf("interrupted runs left more to do than MAX_ACTIONS allows (%d): this run does some of it, the next "+
+		"runs the rest, before anything else", p.Config.MaxActions))
 	return cleanup.ErrOutOfTime
 }
 

@@ -68,9 +68,11 @@ var (
 	ErrUnknown    = errors.New("there is no such run")
 	ErrUnfinished = errors.New("the run has work left: let the job run once more, which finishes it; or take back all of the run")
 	ErrUnderWay   = errors.New("the job is under way")
-	ErrLeaseLost  = errors.New("the job's lease ended, because Firestore did not answer in time: nothing more is taken back; run undo again")
-	ErrNotInLog   = errors.New("the undo log does not have it: undo alone lists it all, as posts/abc, gs://bucket/a.png, account UID")
-	ErrNoLog      = errors.New("the undo log has nothing of it: it is older than UNDO_DAYS, UNDO_DAYS was 0, or it changed nothing")
+	ErrLeaseLost  = errors.New("the job's lease ended, because Firestore did not answer in time: " +
+		"nothing more is taken back; run undo again")
+	ErrNotInLog = errors.New("the undo log does not have it: undo alone lists it all, " +
+		"as posts/abc, gs://bucket/a.png, account UID")
+	ErrNoLog = errors.New("the undo log has nothing of it: it is older than UNDO_DAYS, UNDO_DAYS was 0, or it changed nothing")
 )
 
 // Undo takes back a run, or says what would be. Each outcome is handed to each, one at a time in no order; its error ends it.
