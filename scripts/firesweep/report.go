@@ -179,18 +179,6 @@ func (p *printer) actions(r *report.Report) {
 		}
 		p.Say("", 2, 2, "%s", words)
 	}
-	switch left := r.Left(); {
-	case left == 0:
-	case r.Status == report.Aborted && slices.ContainsFunc(r.Failures, stopsOnce):
-		p.Say(yellow, 2, 2, "%d were not done this time. The next run does them: correct the rule before, or firesweep hold %s",
-			left, r.Job)
-	case r.Status == report.Aborted:
-		p.Say("", 2, 2, "%d were not done because of a safety limit, and nothing does them before somebody acts", left)
-	case r.Status == report.Completed:
-		p.Say("", 2, 2, "%s turned out to be kept", plural(left, "item"))
-	default:
-		p.Say("", 2, 2, "%d were left to the next run, or turned out to be kept", left)
-	}
 }
 
 // stopsOnce reports whether a run failed by what stops no other run.

@@ -48,23 +48,27 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 func TestActions(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	p := printer{to: &out, width: 200}
-	p.actions(&report.Report{Status: report.Partial, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Begun: 3}, "delete post": {
+	p := printer{to: &out, width: 200, program: "firesweep"}
+	say := func(r *report.Report) {
+		p.actions(r)
+		p.next(r)
+	}
+	say(&report.Report{Status: report.Partial, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Begun: 3}, "delete post": {
 		Planned: 4, Done: 2, Changed: 1, Failed: 1}}})
 	want(t, "the actions", "  delete draft: 0 of 3 done; 3 begun: the next run does the rest\n"+
 		"  delete post: 2 of 4 done; 1 changed meanwhile, so it was kept; 1 failed\n"+
-		"  3 were left to the next run, or turned out to be kept\n", out.String())
+		"  It was out of time, or was interrupted. The next run continues from there. 3 were left to the next run, or turned out to be kept.\n", out.String())
 	out.Reset()
-	p.actions(&report.Report{Status: report.Completed, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Done: 2}}})
-	want(t, "what a whole run kept", "  delete draft: 2 of 3 done\n  1 item turned out to be kept\n", out.String())
+	say(&report.Report{Status: report.Completed, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Done: 2}}})
+	want(t, "what a whole run kept", "  delete draft: 2 of 3 done\n  1 item turned out to be kept.\n", out.String())
 	first := &report.Report{Job: "cleanupDrafts", Status: report.Aborted, Actions: map[string]report.Counts{"delete draft": {Planned: 3}}}
 	first.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Unfound: []string{"raws holds no file."}}})
-	p.actions(first)
+	say(first)
 	wantParts(t, out.String(), "3 were not done this time. The next run does them: correct the rule before, or firesweep hold cleanupDrafts")
 	out.Reset()
 	always := &report.Report{Status: report.Aborted, Actions: first.Actions}
 	always.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Why: "some are maps. The next run deletes"}})
-	p.actions(always)
+	say(always)
 	wantParts(t, out.String(), "3 were not done because of a safety limit, and nothing does them before somebody acts")
 	p.ran(planned{}, ran{Report: &report.Report{Status: report.Partial}, more: true}, false)
 	wantParts(t, out.String(), "It ran out of time. The next run begins now,")

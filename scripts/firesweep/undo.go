@@ -147,7 +147,7 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	o.Progress = func(done, total int) { at.set("%s (%d of %d)", what, done, total) }
 	err := a.on(ctx, job, func(p restore.Project) error {
 		o.Elsewhere = func(f func(restore.Project) error) error {
-			return a.eachDatabase(func(e manifest.Entry) error { return a.on(ctx, e, f, config.Firestore) }, p.Config.Database)
+			return a.eachDatabase(ctx, func(e manifest.Entry) error { return a.on(ctx, e, f, config.Firestore) }, p.Config.Database)
 		}
 		err := p.Undo(ctx, runID, o, func(o restore.Outcome) error {
 			t.Outcomes = append(t.Outcomes, o)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared/gaps"
-	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
@@ -15,16 +14,7 @@ import (
 // finds the names right runs the job again. None does anything where an unless of with looks in vain. Where nothing is due, it
 // only repeats what the last run told.
 func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) error {
-	files := func(ctx context.Context, prefix string) (names []string, err error) {
-		for page, err := range p.Objects.Pages(ctx, prefix, objects.Names{}) {
-			for _, o := range page {
-				names = append(names, o.Name)
-			}
-			return names, err
-		}
-		return nil, nil
-	}
-	all, err := gaps.Unfound(ctx, p.Documents, files, r, append(r.Along(), r.Own()...))
+	all, err := gaps.Unfound(ctx, p.Documents, p.Objects.Names, r, append(r.Along(), r.Own()...))
 	if err != nil {
 		return err
 	}

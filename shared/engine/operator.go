@@ -5,18 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/logging"
-	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -55,8 +51,7 @@ func (f *Function) Plan(ctx context.Context, o Options) (Preview, error) {
 		return b != config.Firestore && b != config.Storage && (b != config.Auth || !f.Job.Accounts)
 	})
 	reading.Timeout, reading.StopAfter = planTime, 0
-	reading.Hooks.Dial = slices.Concat(documents.ReadOnly(), f.Hooks.Dial)
-	reading.Hooks.Transport, reading.Hooks.Accounts = after(f.Hooks.Transport, objects.ReadOnly), accounts.ReadOnly(f.Hooks.Accounts)
+	reading.Hooks.Hooks = f.Hooks.ReadOnly()
 	cfg, c, err := reading.begin(ctx, o, config.Previewing(config.For(f.Job.Name, f.Getenv)))
 	if err != nil {
 		return Preview{}, err
@@ -70,16 +65,6 @@ func (f *Function) Plan(ctx context.Context, o Options) (Preview, error) {
 		return Preview{}, fmt.Errorf("plan %s: %w", f.Job.Name, context.Cause(ctx))
 	}
 	return Preview{Report: r.Report, Binding: f.Binding(cfg), State: r.state.State}, nil
-}
-
-// after returns a hook that wraps what another one, which may be nil, returns.
-func after(hook, wrap func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
-	return func(base http.RoundTripper) http.RoundTripper {
-		if hook != nil {
-			base = hook(base)
-		}
-		return wrap(base)
-	}
 }
 
 // ErrNeedsTasks says that a job hands work to a worker, which only Cloud Tasks calls.
