@@ -3,7 +3,6 @@ package rule
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -148,9 +147,6 @@ func (c *checker) relatedWhere(r *Relation) {
 	c.Expect(r.Where == nil || !r.isKey() && !r.isList(), r.Key+".where", "no index answers it together with %s", r.Field)
 }
 
-// ofURLs matches the names of fields that hold URLs.
-var ofURLs = regexp.MustCompile(`(?i)(^|_|\.|[a-z])(ur[il]s?)(\[\])?$`)
-
 // naming checks a relation of documents whose field names the item.
 func (c *checker) naming(key, role string, r *Relation) {
 	if above := path.Dir(r.Collection); role == withRole && strings.Contains(above, "{") && !strings.Contains(above, "{id}") {
@@ -169,10 +165,6 @@ func (c *checker) naming(key, role string, r *Relation) {
 	several := r.isKey() || r.isList()
 	c.Expect(r.Within == nil || !several, key+".within", "no index answers it together with %s", r.Field)
 	if role != withRole {
-		ofFiles := func(w Relation) bool { return w.Objects != "" && w.Field != "" }
-		c.Expect(role != unlessRole || !ofURLs.MatchString(r.Field) || !slices.ContainsFunc(c.rule.With, ofFiles), key+".field",
-			"a URL refers to a file, and unless looks for what refers to the document: to keep files that others use, leave objects out "+
-				"of with, and write a rule about the files, with every such collection and field in gone")
 		return
 	}
 	c.Expect(r.Collection == "" || r.Collection != c.rule.Source() || r.Remove, key+".collection",

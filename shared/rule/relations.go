@@ -233,7 +233,7 @@ func (r Relation) Meets(d documents.Document) (meets bool, odd string) {
 		case criteria.Unmet:
 			return false, ""
 		case criteria.Unclear:
-			odd = fmt.Sprintf("%s exists, and its %s has another type, so it is unknown whether %s", r.Document, c.Field, c.Words())
+			odd = r.Document + " exists, and its " + c.Unknown(d.Lookup)
 		case criteria.Met:
 		}
 	}

@@ -27,4 +27,3 @@ placeholder_references = []
 inquiry_folders        = []
 orphans                = []
 runbook_url            = null
-max_owners             = 100000

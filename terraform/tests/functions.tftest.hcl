@@ -123,7 +123,6 @@ run "environment" {
       GOMEMLIMIT           = "870MiB"
       TIMEOUT_SECONDS      = "1740"
       ORPHANS              = "posts,postsOfCircles"
-      MAX_OWNERS           = "100000"
     })
     error_message = "cleanupOrphanedMedia: ${jsonencode(module.job["cleanupOrphanedMedia"].function.service_config[0].environment_variables)}"
   }

@@ -177,21 +177,11 @@ func timesOf(found []documents.Document, field string) (values []any) {
 	return values
 }
 
-// mark says whether the mark of a warning is a field of the application's.
+// mark says whether the mark of a warning is a field of the application's: whatever time it holds would count as a warning.
 func (l *looking) mark() {
-	if l.Warn == nil {
-		return
-	}
-	for _, m := range mentions("", l.Warn.Data) {
-		text, _ := m.value.(string)
-		named := func(d documents.Document) bool { return d.Value(text) != nil }
-		if text != "" && !strings.HasSuffix(m.field, ".{id}") && slices.ContainsFunc(l.sample, named) {
-			l.say("warn.data: %s would be the text %q: for what the field holds, write {%[2]s}", m.field, text)
-		}
-	}
 	marked := 0
 	for _, d := range l.sample {
-		if d.Value(l.Warn.Field) != nil {
+		if l.Warn != nil && d.Value(l.Warn.Field) != nil {
 			marked++
 		}
 	}

@@ -27,7 +27,8 @@ const (
 	deepest  = 3 // levels of collections below those at the top
 )
 
-// shortest is how many bytes an id has at least that tells, as a text, that its document is meant, whatever the field is called.
+// shortest is how many bytes an id has at least that tells, as a text, that its document is meant, whatever the field is called. A
+// shorter one, and a number, may mean anything.
 const shortest = 6
 
 // target is what the rule deletes: its documents, accounts or files, or what is deleted along by an entry of with.
@@ -88,12 +89,18 @@ func askedBy(field string, ofFiles bool) string {
 	return ofOne
 }
 
-// general returns a field with * in place of the keys of a map of the place's documents that are data: three or more that few of
-// them have.
+// Keys of a map are data if few documents have each of them, and so many look like ids, or there are more than a person would name.
+const (
+	leastIDs   = 3
+	leastKeys  = 8
+	lengthOfID = 16 // of one that could be a name
+)
+
+// general returns a field with * in place of the keys of a map of the place's documents that are data.
 func (p place) general(field string) string {
 	parts := strings.Split(field, ".")
 	for i := 1; i < len(parts); i++ {
-		all, of := 0, map[string]int{}
+		all, ids, of := 0, 0, map[string]int{}
 		for _, d := range p.sample {
 			inside, isMap := d.Value(strings.Join(parts[:i], ".")).(map[string]any)
 			for key := range inside {
@@ -104,7 +111,12 @@ func (p place) general(field string) string {
 			}
 		}
 		maps.DeleteFunc(of, func(_ string, n int) bool { return 2*n > all })
-		if name := strings.TrimRight(parts[i], "[]"); len(of) >= telling && of[name] > 0 {
+		for key := range of {
+			if len(key) >= lengthOfID || !criteria.Name.MatchString(key) {
+				ids++
+			}
+		}
+		if name := strings.TrimRight(parts[i], "[]"); (ids >= leastIDs || len(of) >= leastKeys) && of[name] > 0 {
 			parts[i] = "*" + strings.TrimPrefix(parts[i], name)
 		}
 	}
@@ -360,8 +372,8 @@ func (t target) isNamed(field string) bool {
 	return strings.Contains(strings.ToLower(field), strings.TrimSuffix(strings.ToLower(t.name), "s"))
 }
 
-// means returns the id to which a value refers, and whether it means something of the target: it is, or looks like that. A text
-// that is short means it in a field of its name.
+// means returns the id to which a value refers, and whether it means something of the target: it is, or looks like that. What is
+// too short to tell means it in a field of its name.
 func (t target) means(value any, isNamed bool) (id string, is, maybe bool) {
 	text, isText := value.(string)
 	if t.folder != "" {
@@ -378,14 +390,15 @@ func (t target) means(value any, isNamed bool) (id string, is, maybe bool) {
 	if ref, isRef := documents.RefIn(value); isRef && t.at != "" && t.at.Same(rule.Place(ref.Collection)) {
 		return ref.ID, true, false
 	}
-	if !isText || len(text) < shortest && !isNamed || !documents.ValidID(text) {
+	id, isID := documents.IDOf(value)
+	if !isID || !isNamed && (!isText || len(id) < shortest) {
 		return "", false, false
 	}
 	for known := range t.known {
-		maybe = maybe || len(known) == len(text)
+		maybe = maybe || isText && len(known) == len(id)
 	}
-	_, is = t.known[text]
-	return text, is, maybe
+	_, is = t.known[id]
+	return id, is, maybe
 }
 
 // said returns the ids of items to which a document of a collection belongs, as far as the rule knows: it refers to them by a

@@ -322,6 +322,9 @@ func (l *looking) refers(ctx context.Context, of rule.Relation, found []document
 				right = `to look up what a field of the item refers to, write "document"`
 			}
 			values = append(values, value)
+			if text, _ := value.(string); strings.Contains(text, "://") {
+				right = `a URL refers to a file: to keep files, write a rule about them, with this field in "gone"`
+			}
 			_, isMap := value.(map[string]any)
 			ref, isRef := documents.RefIn(value)
 			id, isID := documents.IDOf(value)
