@@ -103,7 +103,7 @@ func (c accountsOf) along() (all []cleanup.AnyRule) {
 	account := rule.Relation{Account: "{id}"}
 	for _, w := range c.With {
 		of := ofDocuments(c.following(w))
-		of.missing = len(w.With) > 0
+		of.missing, of.byAccount = len(w.With) > 0, &w
 		of.Unless = append(of.Unless, account)
 		all = append(all, of.ruleOf("document of "+of.Collection, func(i item, run cleanup.Run) cleanup.Decision {
 			d := of.judge(i, run)

@@ -44,7 +44,7 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) err
 	if !due {
 		return nil
 	}
-	for _, u := range looksAlong(r) {
+	for _, u := range r.LooksAlong() {
 		if err := countNothing(ctx, p, u.Place(u.Of), nil, u.Fields()...); err != nil {
 			return err
 		}
@@ -68,20 +68,6 @@ func countNothing(ctx context.Context, p *cleanup.Planner, in rule.Place, collec
 		p.Count(cleanup.Count{Collection: in.String(), Field: field})
 	}
 	return nil
-}
-
-// looksAlong returns what is looked for to decide about what is deleted with items: by the rule, and by others that are about it.
-func looksAlong(r rule.Rule) []rule.Along {
-	all := r.LooksFor()[len(r.Related()):]
-	for _, other := range r.Others {
-		if !other.OfDocuments() { // an account or an object is kept by itself
-			continue
-		}
-		for _, u := range other.Unless {
-			all = append(all, rule.Along{Relation: u, Of: other.Place()})
-		}
-	}
-	return all
 }
 
 // stays tells which collections would stay.

@@ -222,8 +222,9 @@ func (c *checker) withAccounts() {
 	for i, w := range c.rule.With {
 		key := w.Key
 		collection, id := cutLast(w.Document)
-		if id != "{"+uidHole+"}" && id != "{"+idHole+"}" || !slices.Equal(w.keys(), nil) && !slices.Equal(w.keys(), []string{"with"}) {
-			c.Add(key, `which document? e.g. {"document":"users/{uid}"}, and in its with what else is deleted`)
+		others := func(key string) bool { return key != withRole && key != unlessRole }
+		if id != "{"+uidHole+"}" && id != "{"+idHole+"}" || slices.ContainsFunc(w.keys(), others) {
+			c.Add(key, `which document? e.g. {"document":"users/{uid}"}, in its with what else is deleted, and in its unless what keeps it`)
 			continue
 		}
 		pattern.CheckCollection(&c.Problems, key+".document", collection, false)
@@ -233,6 +234,7 @@ func (c *checker) withAccounts() {
 			"%s is listed twice", collection)
 		below := checker{rule: &Rule{Collection: collection, With: w.With}, kind: criteria.OfDocuments}
 		below.related(withRole, w.With)
+		below.related(unlessRole, w.Unless)
 		c.All = append(c.All, below.All...)
 		c.Expect(!below.rule.DeletesAccounts(), key+".with", "the rule deletes the account already: leave account out")
 		of := func(w Along) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }

@@ -128,6 +128,20 @@ func (r Rule) LooksFor() (all []Along) {
 	return all
 }
 
+// LooksAlong returns what is looked for to decide about what is deleted with items: by the rule, and by others that are about it.
+func (r Rule) LooksAlong() []Along {
+	all := r.LooksFor()[len(r.Related()):]
+	for _, other := range r.Others {
+		if !other.OfDocuments() { // an account or an object is kept by itself
+			continue
+		}
+		for _, u := range other.Unless {
+			all = append(all, Along{Relation: u, Of: other.Place()})
+		}
+	}
+	return all
+}
+
 // Own returns the entries of unless that are conditions on the rule's own documents and that a missing field does not meet.
 func (r Rule) Own() (all []Along) {
 	for _, u := range r.Unless {
