@@ -130,7 +130,7 @@ func TestApplications(t *testing.T) {
 		"drafts/age": {"at": old, "meta.seenAt": now}, "drafts/ageBoth": {"at": old, "meta": fields{"seenAt": old}, "meta.seenAt": now},
 		"drafts/due": {"at": old, "state": fields{"a": fields{"published": false}}, "hold": fields{"on": false},
 			"meta": fields{"seenAt": old}, "state.b": true, "a.published": true},
-		"others/o/x/y": {"x": true},
+		"drafts/age/x/y": {"x": true},
 	}
 	scout := map[string]fields{
 		"users/guest": {"email": nil, "phoneNumber": nil, "lastLogin": far}, "users/guest/prefs/p": {"a": true},

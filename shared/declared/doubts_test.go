@@ -36,7 +36,7 @@ func TestDoubts(t *testing.T) {
 		"texts that are no times": {fields{"age": fields{"field": "author", "as": "text", "days": 30}, "with": all}, 27, nil,
 			[]string{"age: author is no time that can be read in 30 of 30, and the rule keeps these"}},
 		"what a document says": {fields{"age": "any", "unless": array{fields{"document": "users/{author}", "where": array{fields{"field": "plan", "==": "PRO"}}}}, "with": all}, 30, nil,
-			[]string{"unless[0].where[0]: plan is missing in all of 30: is that its name?"}},
+			[]string{"unless[0].where[0]: no document of users has plan, so it keeps nothing: is that its name?"}},
 		"a form of within": {fields{"age": "any", "unless": array{fields{"collection": "drafts", "field": "team", "within": fields{"field": "seen", "days": 30}}}, "with": all}, 30, nil,
 			[]string{`unless[0].within: seen is a number of seconds since 1970 in 20 of 20: write "as": "seconds"`,
 				"unless[0]: none of the 10 values of drafts.team looked at refers to a document of drafts: is it the right field?"}},

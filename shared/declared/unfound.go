@@ -9,13 +9,14 @@ import (
 	"github.com/firesweep/firesweep/shared/declared/gaps"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // unfound tells what of a rule's with leads to nothing, and what of its unless keeps nothing, once something is due. The first
 // run that tells it does nothing: what belongs to the items would be left behind, or what is to be kept deleted. A person who
 // finds the names right runs the job again. None does anything where an unless of with looks in vain. Where nothing is due, it
-// only repeats what the last run told.
-func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) error {
+// only repeats what the last run told. more are texts that its items told.
+func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool, more ...string) error {
 	files := func(ctx context.Context, prefix string) (names []string, err error) {
 		for page, err := range p.Objects.Pages(ctx, prefix, objects.Names{}) {
 			for _, o := range page {
@@ -25,10 +26,11 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) err
 		}
 		return nil, nil
 	}
-	all, err := gaps.Unfound(ctx, p.Documents, files, r, append(r.Along(), r.Own()...))
+	all, err := gaps.Unfound(ctx, p.Documents, files, r, append(r.Along(), r.Keeping()...), false)
 	if err != nil {
 		return err
 	}
+	all = append(all, more...)
 	isNew := false
 	for _, text := range all {
 		if !due && !slices.Contains(p.LastWarnings, text) { // what is deleted with items is perhaps all deleted
@@ -68,6 +70,18 @@ func countNothing(ctx context.Context, p *cleanup.Planner, in rule.Place, collec
 		p.Count(cleanup.Count{Collection: in.String(), Field: field})
 	}
 	return nil
+}
+
+// unheard names each condition of unless on a key that no account, or file, of some has: of the metadata, or of the claims.
+func unheard(r rule.Rule, noun string, items []criteria.Lookup, whole bool) (said []string) {
+	for _, u := range r.Unless {
+		if c := u.Condition(); strings.Contains(c.Field, ".") && !c.Absence() {
+			if what, right := gaps.Unheard(noun, c.Field, items, whole, false); what != "" {
+				said = append(said, u.Key+": "+what+", so it keeps nothing: "+right)
+			}
+		}
+	}
+	return said
 }
 
 // stays tells which collections would stay.

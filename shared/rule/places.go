@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -32,6 +33,15 @@ func (p Place) name() string {
 // IsGroup reports whether the place has many collections.
 func (p Place) IsGroup() bool {
 	return strings.HasPrefix(string(p), anywhere) || strings.Contains(string(p), "{")
+}
+
+// Below returns how the paths of the place's documents begin, of many collections; "" if nobody can tell.
+func (p Place) Below() string {
+	below, _, isPattern := strings.Cut(string(p), "{")
+	if !isPattern || strings.HasPrefix(below, anywhere) {
+		return ""
+	}
+	return below
 }
 
 // IsKnown reports whether the place has documents, whose collections have one name.
@@ -122,7 +132,9 @@ func (r Rule) LooksFor() (all []Along) {
 	}
 	for _, w := range r.Along() {
 		for _, u := range w.Unless {
-			all = append(all, Along{u, w.Place(w.Of)})
+			if u.kind() != nil {
+				all = append(all, Along{u, w.Place(w.Of)})
+			}
 		}
 	}
 	return all
@@ -142,11 +154,26 @@ func (r Rule) LooksAlong() []Along {
 	return all
 }
 
-// Own returns the entries of unless that are conditions on the rule's own documents and that a missing field does not meet.
-func (r Rule) Own() (all []Along) {
-	for _, u := range r.Unless {
-		if u.kind() == nil && !u.Condition().Absence() && r.OfDocuments() {
-			all = append(all, Along{u, r.Place()})
+// Keeping returns the conditions on documents by which these keep something: entries of unless that are conditions, on the rule's
+// own documents and on what is deleted with them, and where of relations.
+func (r Rule) Keeping() (all []Along) {
+	add := func(unless []Relation, of Place) {
+		for _, u := range unless {
+			if u.kind() == nil {
+				all = append(all, Along{u, of})
+			}
+		}
+	}
+	if r.OfDocuments() {
+		add(r.Unless, r.Place())
+	}
+	for _, w := range r.Along() {
+		add(w.Unless, w.Place(w.Of))
+	}
+	for _, one := range r.LooksFor() {
+		for n, w := range one.Where {
+			key := fmt.Sprintf("%s.where[%d]", one.Key, n)
+			all = append(all, Along{Relation{Key: key, Field: w.Field, Is: w.Is, Ops: w.Ops}, one.Place(one.Of)})
 		}
 	}
 	return all

@@ -52,7 +52,7 @@ func (l *looking) fields(ctx context.Context) {
 	judged := l.Rule
 	judged.With = nil
 	judged.Unless = slices.DeleteFunc(slices.Clone(l.Unless), func(u rule.Relation) bool { // said already
-		return slices.ContainsFunc(l.Own(), func(of rule.Along) bool { return of.Key == u.Key })
+		return len(u.Condition().Operators()) > 0 && !u.Condition().Absence()
 	})
 	for _, field := range judged.Judged()[l.Source()] {
 		field, _, _ = strings.Cut(field, "[]")

@@ -102,6 +102,8 @@ func (l *looking) lacks(ctx context.Context, of rule.Relation, found place) {
 			}
 		}
 		switch {
+		case set == 0 && slices.ContainsFunc(l.doubts, func(text string) bool { return strings.HasPrefix(text, key+": ") }):
+			continue
 		case set == 0:
 			l.say("%s: %s is missing in all of %d: %s", key, w.Field, len(all), l.meant(ctx, found.at, w.Field))
 			continue
