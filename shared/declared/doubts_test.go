@@ -153,6 +153,10 @@ func TestDoubtsOfMany(t *testing.T) {
 			fields{"field": "none", "==": 1}, fields{"field": "n", ">": 200}}, "age": "any"}, []string{"no document of drafts has a value in none: is that its name?",
 			"where[1]: there is no document of drafts whose state is c or d; the documents looked at have a",
 			"where[3]: there is no document of drafts whose n is more than 200"}},
+		"an exception": {fields{"collection": "drafts", "unless": array{fields{"field": "none", "==": 1}, fields{"field": "rare", "==": "x"}}, "age": "any"}, []string{
+			"unless[0]: no document of drafts has none, so it keeps nothing: is that its name?"}},
+		"an exception of a group": {fields{"collectionGroup": "drafts", "unless": array{fields{"field": "none", "==": 1}}, "age": "any"}, []string{
+			"unless[0]: no document of drafts that was looked at has none, so it keeps nothing: is that its name?"}},
 		"a group": {fields{"collectionGroup": "drafts", "where": array{fields{"field": "none", "==": 1}, fields{"field": "state", "==": "c"}}, "age": "any"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -251,6 +255,23 @@ func TestDoubtsOfRelations(t *testing.T) {
 		"a value that nobody has, below": {fields{"collection": "tours", "age": "any", "gone": array{fields{"subcollection": "log",
 			"where": array{fields{"field": "kind", "==": "buy"}}}}}, plans, nil, []string{
 			`gone[0].where[0]: no document of tours/{id}/log has kind "buy", which the rule keeps; the documents looked at have bought`}},
+		"another part of the item's path that keeps": {fields{"collection": "orgs/{org}/logs", "age": "any", "unless": array{fields{"document": "legalHolds/{id}"}}}, func(all map[string]fields) {
+			twelve(all, "orgs/o1/logs/l", func(int) fields { return fields{} })
+			all["legalHolds/o1"] = fields{}
+		}, nil, []string{"unless[0]: no item looked at leads to a document legalHolds/{id}, and some lead to one legalHolds/{org}: is that meant?"}},
+		"parts of a path in another order": {fields{"collection": "orgs/{org}/teams/{team}/logs", "age": "any", "unless": array{fields{"document": "orgs/{team}/teams/{org}",
+			"where": array{fields{"field": "starred", "==": true}}}}}, func(all map[string]fields) {
+			twelve(all, "orgs/o1/teams/t1/logs/l", func(int) fields { return fields{} })
+			all["orgs/o1/teams/t1"], all["orgs/o1"] = fields{"starred": true}, fields{}
+		}, nil, []string{"unless[0]: no item looked at leads to a document orgs/{team}/teams/{org}, and some lead to one orgs/{org}/teams/{team}: is that meant?"}},
+		"an id that a field holds": {fields{"collection": "tours", "age": "any", "unless": array{fields{"document": "payments/{id}"}}}, func(all map[string]fields) {
+			twelve(all, "tours/t", func(i int) fields { return fields{"paymentId": fmt.Sprintf("p%02d", i)} })
+			twelve(all, "payments/p", func(int) fields { return fields{} })
+		}, nil, []string{"unless[0]: no item looked at leads to a document payments/{id}, and some lead to one payments/{paymentId}: is that meant?"}},
+		"few that keep": {fields{"collection": "orgs/{org}/logs", "age": "any", "unless": array{fields{"document": "legalHolds/{id}"}}}, func(all map[string]fields) {
+			twelve(all, "orgs/o1/logs/l", func(int) fields { return fields{} })
+			all["legalHolds/other"] = fields{}
+		}, nil, nil},
 		"ids": {unless(owner), func(all map[string]fields) { twelve(all, "projects/p", text("u%02d")) }, nil, nil},
 		"one of many": {unless(owner), func(all map[string]fields) {
 			twelve(all, "projects/p", text("x%02d"))
