@@ -149,6 +149,15 @@ type child struct {
 // gather reads the documents that are deleted with it.
 func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error {
 	for _, a := range w.keepersLast(w.With, w.Place()) {
+		for _, i := range due {
+			switch {
+			case w.Strict || !nameless(a, i.Ref()):
+			case a.Objects != "" && a.Field == "":
+				i.left = append(i.left, left{"the files of its folder", keptMistaken})
+			case a.Collection != "":
+				i.left = append(i.left, left{"documents of " + a.Collection, keptMistaken})
+			}
+		}
 		var err error
 		of := due
 		if w.keep(a.Place(w.Place())) > 0 {
@@ -178,6 +187,9 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 func nameless(a rule.Relation, d documents.Ref) bool {
 	return a.Subcollection == "" && !documents.ValidID(d.ID)
 }
+
+// keptMistaken is the reason to keep what belongs to a document of such an id.
+const keptMistaken = "programs write such an id by mistake, so it may belong to another"
 
 // KeptLong is the reason to keep a document of which no query can ask what names it.
 const KeptLong = "its id is too long for a query, so what belongs to it cannot be found"

@@ -68,7 +68,7 @@ func (c accountsOf) tell(ctx context.Context, p *cleanup.Planner, all []accounts
 				due = append(due, ref.Path())
 			}
 		}
-		if err := stays(ctx, p, w.Key+"."+withRole, c.following(w), due); err != nil {
+		if err := stays(ctx, p, w.Key+"."+rule.WithRole, c.following(w), due); err != nil {
 			return err
 		}
 	}

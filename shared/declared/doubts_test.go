@@ -69,8 +69,8 @@ func TestDoubts(t *testing.T) {
 		"what is related": {fields{"age": "any", "with": array{fields{"subcollection": "comments"}}, "gone": array{
 			fields{"collection": "users", "field": "of", "where": array{fields{"field": "x", "==": "true"}, fields{"field": "x", "==": false}}}},
 			"unless": array{fields{"subcollection": "comments", "within": fields{"field": "at", "days": 1}}, fields{"collection": "none", "field": "of"}}}, 5, nil, []string{
-			"gone[0]: no document of users has of, so a run does nothing: is that its name?",
-			"unless[0]: no document of drafts/{id}/comments has at, so a run does nothing: is that its name?",
+			"gone[0]: no document of users has of, so a run that finds nothing by it does nothing: is that its name?",
+			"unless[0]: no document of drafts/{id}/comments that was looked at has at, so a run that finds nothing by it does nothing: is that its name?",
 			"unless[1]: the collection none has no document, so a run does nothing: is that its name? If it is, put any document into it",
 			"gone[0].where[0]: x is of another type in all of 5, which have true: write one of these"}},
 		"everything below":           {fields{"age": "any", "with": all}, 30, nil, nil},
@@ -225,13 +225,26 @@ func TestDoubtsOfRelations(t *testing.T) {
 		}, nil, []string{"unless[0]: owner holds a map in 6 of 12, which refers to nothing: write owner.id"}},
 		"maps with ids as keys": {unless(owner), func(all map[string]fields) {
 			twelve(all, "projects/p", func(i int) fields { return fields{"owner": fields{fmt.Sprintf("u%02d", i): true}} })
-		}, nil, []string{"unless[0]: no document of projects has one value in owner (if it holds a list, write owner[]), so a run does nothing: is that its name?",
+		}, nil, []string{"unless[0]: no document of projects has one value in owner (if it holds a list, write owner[]), so a run that finds nothing by it does nothing: is that its name?",
 			"unless[0]: owner holds a map in 12 of 12, which refers to nothing: write owner.{id}"}},
 		"ids, addresses and paths of another form": {unless(owner), func(all map[string]fields) {
 			twelve(all, "projects/p", func(i int) fields {
 				return fields{"owner": fmt.Sprintf([]string{"u%02d", "users/u%02d", "u%02d@x.de", "projects/p/databases/(default)/documents/users/u%02d"}[i%4], i)}
 			})
 		}, nil, []string{"unless[0]: owner holds what is no id, such as an address or several ids, in 6 of 12, and these refer to nothing: correct the documents first"}},
+		"texts that can be no id among owners": {fields{"collection": "tours", "age": "any", "gone": array{fields{"document": "users/{by}"}}}, func(all map[string]fields) {
+			twelve(all, "tours/t", func(i int) fields {
+				return fields{"by": []string{"u01", "https://x.de/u01", "users/null", "u01@x.de"}[i%4]}
+			})
+		}, nil, []string{"gone[0]: by holds what is no id, such as an address or several ids, in 3 of 12, and these count as gone: correct the documents first"}},
+		"whole names": {unless(owner), func(all map[string]fields) {
+			twelve(all, "projects/p", func(i int) fields {
+				return fields{"owner": fmt.Sprintf([]string{"u%02d", "WHOLE/users/u%02d"}[i%2], i)}
+			})
+		}, nil, nil},
+		"numbers where the rule compares texts": {fields{"collection": "tours", "age": "any", "where": array{fields{"field": "round", "<": "3"}}}, func(all map[string]fields) {
+			twelve(all, "tours/t", func(i int) fields { return fields{"round": []any{int64(i), "2"}[i/11]} })
+		}, nil, []string{"where[0]: round is of another type in 11 of 12, which the rule keeps"}},
 		"keys in place of values": {fields{"collection": "tours", "age": "any", "gone": array{fields{"document": "users/{seats.*}"}}}, seats, nil,
 			[]string{"gone[0]: none of the 12 documents users/{seats.*} looked at exists, so nearly all of these are due: " + keys}},
 		"keys in place of values that keep": {fields{"collection": "tours", "age": "any", "unless": array{fields{"document": "users/{seats.*}"}}}, seats, nil,
@@ -416,7 +429,7 @@ func TestDoubtsOfRelations(t *testing.T) {
 				})
 			}
 			for path, data := range all {
-				f.Set(t, path, data)
+				f.Set(t, path, stored(t, f, data).(fields))
 			}
 			var meter usage.Meter
 			got := doubts.Of(usage.NewContext(t.Context(), &meter), reader(t, f), nil, *entry(t, tt.rule).Rule, nil, append([]string{"something"}, tt.due...))

@@ -121,7 +121,7 @@ func readings(r rule.Rule, name string) (all []string) {
 		}
 	}
 	for range 3 { // photo.jpg.webp has two extensions
-		add(OriginalOf(name))
+		add(objects.OriginalOf(name))
 		add(name)
 		name = strings.TrimSuffix(name, path.Ext(name))
 	}

@@ -116,6 +116,16 @@ func NamesOf(id string) []any {
 // Texts returns the document's path as applications write it into a field instead of a reference.
 func (r Ref) Texts() []any { return []any{r.Path(), "/" + r.Path(), r.Path() + "/"} }
 
+// OtherTexts returns further texts that refer to the document, of which reference is a reference to it: those of [Ref.BlankTexts],
+// and its whole name, with the project and the database.
+func (r Ref) OtherTexts(reference any) []any {
+	texts := r.BlankTexts()
+	if of, isReference := reference.(*firestore.DocumentRef); isReference && of != nil && Queryable(of.Path) {
+		texts = append(texts, of.Path)
+	}
+	return texts
+}
+
 // BlankTexts returns texts that refer to the document with a blank beside its id or path, as a form takes it. They name
 // nothing: who keeps something because of a reference asks for them as well.
 func (r Ref) BlankTexts() (texts []any) {

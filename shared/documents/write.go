@@ -84,10 +84,10 @@ func (w Write) String() string { return string(w.Op) + " " + w.Ref.String() }
 
 // HasUnknown reports whether the write has a value that the client library does not know and cannot write.
 func (w Write) HasUnknown() (has bool) {
-	Leaves(w.Data, func(value any) {
+	for _, value := range Leaves(w.Data) {
 		_, unknown := value.(*firestorepb.Value)
 		has = has || unknown
-	})
+	}
 	return has
 }
 

@@ -26,15 +26,15 @@ func (r *Rule) Problems() []criteria.Problem {
 			"the Realtime Database is out of reach: it needs a function of your own")
 		return c.All
 	}
-	r.Gone, r.Unless, r.With = each(goneRole, r.Gone), each(unlessRole, r.Unless), each(withRole, r.With)
+	r.Gone, r.Unless, r.With = each(GoneRole, r.Gone), each(UnlessRole, r.Unless), each(WithRole, r.With)
 	c.source()
 	c.ages()
 	c.where()
-	c.related(goneRole, r.Gone)
-	c.related(unlessRole, r.Unless)
+	c.related(GoneRole, r.Gone)
+	c.related(UnlessRole, r.Unless)
 	switch c.kind {
 	case criteria.OfDocuments:
-		c.related(withRole, r.With)
+		c.related(WithRole, r.With)
 		c.set()
 		c.remove()
 		c.warn()
@@ -96,11 +96,7 @@ func (c *checker) ages() {
 		r.Age = Ages{}
 	}
 	for n := range r.Age {
-		key := "age"
-		if len(r.Age) > 1 {
-			key = fmt.Sprintf("age[%d]", n)
-		}
-		c.Age(key, &r.Age[n], c.kind)
+		c.Age(r.Age.Key(n), &r.Age[n], c.kind)
 	}
 	c.Expect(len(r.Age) < 2 || c.kind == criteria.OfDocuments, "age", "a list is for documents: give one age")
 }

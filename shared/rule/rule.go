@@ -55,6 +55,14 @@ type Other struct {
 // Ages are the ages that an item must have, all of them. None of them, but not nil, means any age.
 type Ages []criteria.Age
 
+// Key returns where a rule says one of its ages.
+func (a Ages) Key(n int) string {
+	if len(a) == 1 {
+		return "age"
+	}
+	return fmt.Sprintf("age[%d]", n)
+}
+
 // Gone are relations all of which must be absent. None of them, but not nil, says that nothing is looked for.
 type Gone []Relation
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
@@ -27,7 +26,7 @@ func (l *looking) all() {
 
 // has reports whether a document of a place has something: one of the sample, or one that filters find. It may be true if nobody
 // knows.
-func (l *looking) has(ctx context.Context, in place, it func(documents.Document) bool, filters ...documents.Filter) bool {
+func (l *looking) has(ctx context.Context, in seen, it func(documents.Document) bool, filters ...documents.Filter) bool {
 	switch {
 	case slices.ContainsFunc(in.sample, it):
 		return true
@@ -57,7 +56,7 @@ func (l *looking) fields(ctx context.Context) {
 	for _, field := range judged.Judged()[l.Source()] {
 		field, _, _ = strings.Cut(field, "[]")
 		set := func(d documents.Document) bool { return d.Value(field) != nil }
-		if l.Warn != nil && field == l.Warn.Field || l.has(ctx, l.place, set, documents.Filter{Field: field, Op: "!=", Value: nil}) {
+		if l.Warn != nil && field == l.Warn.Field || l.has(ctx, l.seen, set, documents.Filter{Field: field, Op: "!=", Value: nil}) {
 			continue
 		}
 		l.say("no document of %s has a value in %s: %s", l.Source(), field, l.meant(ctx, l.at, field))
@@ -73,7 +72,7 @@ func (l *looking) values(ctx context.Context) {
 		filters, _, ok := w.Filters()
 		set := func(d documents.Document) bool { return d.Value(w.Field) != nil }
 		meets := func(d documents.Document) bool { return w.Holds(d.Lookup) == criteria.Met }
-		if !ok || l.OfEntries(w.Field) || !slices.ContainsFunc(l.sample, set) || l.has(ctx, l.place, meets, filters...) {
+		if !ok || l.OfEntries(w.Field) || !slices.ContainsFunc(l.sample, set) || l.has(ctx, l.seen, meets, filters...) {
 			continue
 		}
 		there := ""
@@ -85,9 +84,9 @@ func (l *looking) values(ctx context.Context) {
 }
 
 // shownOf returns the values of a field that there are in the sample, as people read them.
-func (p place) shownOf(field string) []string {
+func (s seen) shownOf(field string) []string {
 	values := map[string]bool{}
-	for _, d := range p.sample {
+	for _, d := range s.sample {
 		if value := d.Value(field); value != nil {
 			values[fmt.Sprintf("%.40s", strings.Join(criteria.Shown(value), ", "))] = true
 		}
@@ -99,14 +98,14 @@ func (p place) shownOf(field string) []string {
 // misspelt one deletes what it should keep.
 func (l *looking) keeping(ctx context.Context) {
 	for i, w := range l.Where {
-		l.keepingBy(ctx, fmt.Sprintf("where[%d]", i), l.place, w, "!=", "not-in")
+		l.keepingBy(ctx, fmt.Sprintf("where[%d]", i), l.seen, w, "!=", "not-in")
 	}
 	for _, u := range l.Unless {
-		l.keepingBy(ctx, u.Key, l.place, u.Condition(), "==", "in")
+		l.keepingBy(ctx, u.Key, l.seen, u.Condition(), "==", "in")
 	}
 }
 
-func (l *looking) keepingBy(ctx context.Context, key string, in place, w criteria.Condition, operators ...string) {
+func (l *looking) keepingBy(ctx context.Context, key string, in seen, w criteria.Condition, operators ...string) {
 	values := in.shownOf(w.Field)
 	if len(values) == 0 || len(values) > shown || l.OfEntries(w.Field) {
 		return
@@ -131,7 +130,8 @@ func (l *looking) keepingBy(ctx context.Context, key string, in place, w criteri
 	}
 }
 
-// negated names conditions by != and not-in that keep most documents because these have no such field, or one of another type.
+// negated names conditions by != and not-in that keep most documents because these have no such field, or one of another type, and
+// of what compares or contains those that keep most because of another type.
 func (l *looking) negated() {
 	for i, w := range l.Where {
 		operator, kept := "==", w.Ops["!="]
@@ -139,16 +139,22 @@ func (l *looking) negated() {
 			operator, kept = "in", w.Ops["not-in"]
 		}
 		operand, err := json.Marshal(kept)
-		if kept == nil || err != nil || l.OfEntries(w.Field) {
+		if err != nil || l.OfEntries(w.Field) {
 			continue
 		}
-		n := 0
+		n, odd := 0, 0
 		for _, d := range l.sample {
+			if w.Holds(d.Lookup) == criteria.Unclear {
+				odd++
+			}
 			if d.Value(w.Field) == nil && w.Holds(d.Lookup) == criteria.Unmet || w.Holds(d.Lookup) == criteria.Unclear {
 				n++
 			}
 		}
-		if n*2 > len(l.sample) {
+		switch {
+		case kept == nil && odd*2 > len(l.sample) && len(w.Values()) == 0:
+			l.say("where[%d]: %s is of another type in %d of %d, which the rule keeps", i, w.Field, odd, len(l.sample))
+		case kept != nil && n*2 > len(l.sample):
 			l.say(`where[%d]: %s is missing, or of another type, in %d of %d, which the rule keeps: to delete these, too, write `+
 				`{"field": %q, %q: %s} into "unless" instead`, i, w.Field, n, len(l.sample), w.Field, operator, operand)
 		}
@@ -161,10 +167,9 @@ func (l *looking) forms(said []string) {
 		if a.Field == "" || l.OfEntries(a.Field) {
 			continue
 		}
-		hint := declared.Hint(l.Rule, i, timesOf(l.sample, a.Field))
-		about, _, _ := strings.Cut(hint, " is ")
-		if hint != "" && !slices.ContainsFunc(said, func(text string) bool { return strings.HasPrefix(text, about+" is ") }) {
-			l.doubts = append(l.doubts, hint)
+		hint, about := a.Hint(timesOf(l.sample, a.Field)), l.Age.Key(i)+": "+a.Field+" is "
+		if hint != "" && !slices.ContainsFunc(said, func(text string) bool { return strings.HasPrefix(text, about) }) {
+			l.say("%s: %s", l.Age.Key(i), hint)
 		}
 	}
 }

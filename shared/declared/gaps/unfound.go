@@ -41,19 +41,19 @@ func Unfound(
 		}
 		so := "so a run does nothing"
 		switch {
-		case isWith(w):
+		case w.Role() == rule.WithRole:
 			so = "so nothing is deleted along by it"
 		case isOwn(w):
 			so = "so it keeps nothing"
+		case strings.HasPrefix(what, noDocument): // one value is found where the rule says a list, and the other way round
+			so = "so a run that finds nothing by it does nothing"
+			if w.Place(w.Of).IsGroup() {
+				what = strings.Replace(what, " has ", " that was looked at has ", 1)
+			}
 		}
 		said, missed = append(said, fmt.Sprintf("%s: %s, %s: %s", w.Key, what, so, right)), append(missed, w.Key)
 	}
 	return said, nil
-}
-
-// isWith reports whether a relation is one of with, and not of what keeps something.
-func isWith(w rule.Along) bool {
-	return strings.HasPrefix(w.Key[strings.LastIndexByte(w.Key, '.')+1:], "with")
 }
 
 // isOwn reports whether an entry of unless is a condition on the item itself.
@@ -75,7 +75,7 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 	if isOwn(w) {
 		return l.lacksOwn(ctx, w)
 	}
-	if w.Of != "" && isWith(w) { // an account has no fields, and an item without those of gone and unless is kept
+	if w.Of != "" && w.Role() == rule.WithRole { // an account has no fields, and an item without those of gone and unless is kept
 		if field, err := lacking(ctx, l.Reader, w.Of, nil, fields...); field != "" || err != nil {
 			return l.noField(ctx, w.Of, field, err)
 		}
@@ -96,7 +96,7 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 	if below, err := l.below(ctx, w.Relation); below || err != nil {
 		return "", "", err
 	}
-	if right, err = Meant(ctx, l.Reader, to, ""); right == unlike && !isWith(w) {
+	if right, err = Meant(ctx, l.Reader, to, ""); right == unlike && w.Role() != rule.WithRole {
 		right += " If it is, put any document into it"
 	}
 	return fmt.Sprintf("the collection %s has no document", to), right, err
@@ -172,8 +172,11 @@ func (l *lost) noField(ctx context.Context, in rule.Place, field string, err err
 		return "", "", err
 	}
 	right, err = Meant(ctx, l.Reader, in, field)
-	return fmt.Sprintf("no document of %s has %s", in, field), right, err
+	return fmt.Sprintf("%s%s has %s", noDocument, in, field), right, err
 }
+
+// noDocument begins what is said of a field that no document has.
+const noDocument = "no document of "
 
 // unlike asks for a name like which there is none.
 const unlike = "is that its name?"
