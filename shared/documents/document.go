@@ -62,8 +62,9 @@ func Leaves(value any) iter.Seq2[string, any] {
 func leaves(field string, value any, yield func(field string, value any) bool) (more bool) {
 	switch value := value.(type) {
 	case []any:
+		field += "[]"
 		for _, one := range value {
-			if !leaves(field+"[]", one, yield) {
+			if !leaves(field, one, yield) {
 				return false
 			}
 		}

@@ -63,7 +63,8 @@ func (c *checker) onlyForSome() {
 	r, instead := c.rule, "leave it out"
 	c.Expect(r.Gone == nil || len(r.Gone) > 0 || c.kind == criteria.OfObjects, "gone",
 		`"nobody" is for objects that are deleted by age alone: leave it out`)
-	c.Expect(r.Limit == 0 || c.kind != criteria.OfObjects, "limit", "it is for documents and accounts, not for objects: leave it out")
+	c.Expect(r.Limit == 0 || c.kind != criteria.OfObjects, "limit",
+		"it is for documents and accounts, not for objects: leave it out")
 	if c.kind == criteria.OfAccounts {
 		instead = `write a rule about documents of these accounts, with "with": [{"account": "{id}"}]`
 	}

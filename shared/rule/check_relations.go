@@ -241,7 +241,7 @@ func (c *checker) withAccounts() {
 		below.related(UnlessRole, w.Unless)
 		c.All = append(c.All, below.All...)
 		c.Expect(!below.rule.DeletesAccounts(), key+".with", "the rule deletes the account already: leave account out")
-		of := func(w Along) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }
+		of := func(w Placed) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }
 		c.Expect(!slices.ContainsFunc(below.rule.Along(), of), key+".with",
 			"{uid} would be a field of that document, which may name somebody else: write {id}")
 	}

@@ -109,31 +109,31 @@ func cutLast(path string) (before, after string) {
 	return path[:max(i, 0)], path[i+1:]
 }
 
-// Along is a relation with the place of the items that it is of.
-type Along struct {
+// Placed is a relation with the place of the items that it is of.
+type Placed struct {
 	Relation
 	Of Place // of the documents to which it belongs
 }
 
 // Along returns what is deleted together with the rule's items, and in turn with that.
-func (r Rule) Along() []Along { return along(r.With, r.Place()) }
+func (r Rule) Along() []Placed { return along(r.With, r.Place()) }
 
-func along(with []Relation, of Place) (all []Along) {
+func along(with []Relation, of Place) (all []Placed) {
 	for _, w := range with {
-		all = append(append(all, Along{w, of}), along(w.With, w.Place(of))...)
+		all = append(append(all, Placed{w, of}), along(w.With, w.Place(of))...)
 	}
 	return all
 }
 
 // LooksFor returns what is looked for to decide: about the rule's items, and about what is deleted together with them.
-func (r Rule) LooksFor() (all []Along) {
+func (r Rule) LooksFor() (all []Placed) {
 	for _, related := range r.Related() {
-		all = append(all, Along{related, r.Place()})
+		all = append(all, Placed{related, r.Place()})
 	}
 	for _, w := range r.Along() {
 		for _, u := range w.Unless {
 			if u.kind() != nil {
-				all = append(all, Along{u, w.Place(w.Of)})
+				all = append(all, Placed{u, w.Place(w.Of)})
 			}
 		}
 	}
@@ -141,14 +141,14 @@ func (r Rule) LooksFor() (all []Along) {
 }
 
 // LooksAlong returns what is looked for to decide about what is deleted with items: by the rule, and by others that are about it.
-func (r Rule) LooksAlong() []Along {
+func (r Rule) LooksAlong() []Placed {
 	all := r.LooksFor()[len(r.Related()):]
 	for _, other := range r.Others {
 		if !other.OfDocuments() { // an account or an object is kept by itself
 			continue
 		}
 		for _, u := range other.Unless {
-			all = append(all, Along{Relation: u, Of: other.Place()})
+			all = append(all, Placed{Relation: u, Of: other.Place()})
 		}
 	}
 	return all
@@ -156,11 +156,11 @@ func (r Rule) LooksAlong() []Along {
 
 // Keeping returns the conditions on documents by which these keep something: entries of unless that are conditions, on the rule's
 // own documents and on what is deleted with them, and where of relations.
-func (r Rule) Keeping() (all []Along) {
+func (r Rule) Keeping() (all []Placed) {
 	add := func(unless []Relation, of Place) {
 		for _, u := range unless {
 			if u.kind() == nil {
-				all = append(all, Along{u, of})
+				all = append(all, Placed{u, of})
 			}
 		}
 	}
@@ -173,7 +173,7 @@ func (r Rule) Keeping() (all []Along) {
 	for _, one := range r.LooksFor() {
 		for n, w := range one.Where {
 			key := fmt.Sprintf("%s.where[%d]", one.Key, n)
-			all = append(all, Along{Relation{Key: key, Field: w.Field, Is: w.Is, Ops: w.Ops}, one.Place(one.Of)})
+			all = append(all, Placed{Relation{Key: key, Field: w.Field, Is: w.Is, Ops: w.Ops}, one.Place(one.Of)})
 		}
 	}
 	return all
@@ -181,7 +181,7 @@ func (r Rule) Keeping() (all []Along) {
 
 // Meets reports whether with of the rule may delete what another rule is about.
 func (r Rule) Meets(other Rule) bool {
-	return slices.ContainsFunc(r.Along(), func(w Along) bool {
+	return slices.ContainsFunc(r.Along(), func(w Placed) bool {
 		switch {
 		case other.Accounts != "":
 			return w.Account != "" && r.OfDocuments()

@@ -27,8 +27,8 @@ const (
 	deepest  = 3 // levels of collections below those at the top
 )
 
-// shortest is how many bytes an id has at least that tells, as a text, that its document is meant, whatever the field is called. A
-// shorter one, and a number, may mean anything.
+// shortest is how many bytes an id has at least that tells, as a text, that its document is meant, whatever the field is called.
+// A shorter one, and a number, may mean anything.
 const shortest = 6
 
 // target is what the rule deletes: its documents, accounts or files, or what is deleted along by an entry of with.
@@ -89,7 +89,7 @@ func askedBy(field string, ofFiles bool) string {
 	return ofOne
 }
 
-// Keys of a map are data if few documents have each of them, and so many look like ids, or there are more than a person would name.
+// Keys of a map are data if few documents have each of them, and so many look like ids or are more than a person would name.
 const (
 	leastIDs   = 3
 	leastKeys  = 8
@@ -209,7 +209,7 @@ func (l *looking) elsewhere(ctx context.Context) (all []rule.Place) {
 	}
 	slices.Sort(all)
 	return slices.DeleteFunc(slices.Compact(all), func(at rule.Place) bool {
-		nested := func(w rule.Along) bool {
+		nested := func(w rule.Placed) bool {
 			return strings.Contains(w.Key, ".") && top(w.Relation) == string(at) || at == rule.Anywhere(w.Subcollection)
 		}
 		return at == l.Place() || at.IsGroup() && l.Place().Same(at) || slices.Contains(collections.Names(), at.String()) ||

@@ -193,7 +193,7 @@ func (l *looking) files(shared map[string]bool) {
 	}
 }
 
-// deletes reports whether this rule or another deletes the file to which a field of a document refers, of the rule's collection or
+// deletes reports whether this rule or another deletes a file to which a field of a document refers, of the rule's collection or
 // below.
 func (l *looking) deletes(d documents.Document, below rule.Relation, field, file string) bool {
 	id := d.ID()

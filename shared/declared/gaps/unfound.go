@@ -23,7 +23,7 @@ type Listing func(ctx context.Context, prefix string) ([]string, error)
 // collections, the first documents tell: with guess, whatever they have, and else if one of their fields is called alike. Without
 // files, nobody looks into folders.
 func Unfound(
-	ctx context.Context, r documents.Reader, files Listing, of rule.Rule, all []rule.Along, guess bool,
+	ctx context.Context, r documents.Reader, files Listing, of rule.Rule, all []rule.Placed, guess bool,
 ) (said []string, err error) {
 	l := lost{Rule: of, Reader: r, files: files, guess: guess}
 	var missed []string
@@ -57,7 +57,7 @@ func Unfound(
 }
 
 // isOwn reports whether an entry of unless is a condition on the item itself.
-func isOwn(w rule.Along) bool { return len(w.Condition().Operators()) > 0 }
+func isOwn(w rule.Placed) bool { return len(w.Condition().Operators()) > 0 }
 
 type lost struct {
 	rule.Rule
@@ -67,7 +67,7 @@ type lost struct {
 }
 
 // lacks says why a relation leads to nothing; "" if it may lead to something. right asks for the right name.
-func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err error) {
+func (l *lost) lacks(ctx context.Context, w rule.Placed) (what, right string, err error) {
 	to, fields := w.Place(w.Of), l.FieldHoles(w.Document+w.Account)
 	if to == "" { // a field of the item refers to files
 		fields = append(fields, w.Field)
@@ -103,7 +103,7 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 }
 
 // lacksOwn is lacks of a condition on documents of a place: a value of any type is one.
-func (l *lost) lacksOwn(ctx context.Context, w rule.Along) (what, right string, err error) {
+func (l *lost) lacksOwn(ctx context.Context, w rule.Placed) (what, right string, err error) {
 	switch {
 	case w.Condition().Absence(), strings.Contains(w.Field, "{"), !w.Of.IsKnown():
 		return "", "", nil
