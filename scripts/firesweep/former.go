@@ -34,7 +34,7 @@ func (a *app) halfDone(ctx context.Context) (left []heldJob, err error) {
 	for _, f := range all {
 		found, failed := f.in.DB.First(ctx, documents.Query{Collection: runlog.TodosOf(f.Job), Select: documents.NameOnly}, "", 1)
 		err = cmp.Or(err, failed)
-		if len(found) > 0 && f.record.State.Leased(f.record.Now) == "" {
+		if len(found) > 0 && f.record.Leased(f.record.Now) == "" {
 			left = append(left, f)
 		}
 	}

@@ -64,7 +64,7 @@ func TestWhatAnotherRuleKeeps(t *testing.T) {
 				t.Errorf("it uses %v", entries[0].Uses())
 			}
 			f := enginetest.New(t, newFunction(t, entries[0]))
-			f.Indexes, f.Now = entries[0].AllIndexes(), now
+			f.Indexes, f.Now = entries[0].Indexes, now
 			f.SignUp(t, "ken")
 			for _, user := range []string{"free", "held"} {
 				f.Set(t, "users/"+user, fields{"at": old})

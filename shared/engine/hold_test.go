@@ -21,7 +21,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-const heldByAnn = `held since 2026-01-10T00:00:00Z by "ann", because "the rule is wrong": the job does nothing until firesweep resume `
+const heldByAnn = `held since 2026-01-10 00:00 UTC by "ann", because "the rule is wrong": the job does nothing until firesweep resume `
 
 // TestHeldJob does nothing, whoever calls it, and is not silent: answer, report and log say so, and an alert is raised. A
 // preview plans, and says so too.
@@ -47,7 +47,7 @@ func TestHeldJob(t *testing.T) {
 		t.Errorf("the record says %+v", record)
 	}
 	p := f.Restorer(t, nil)
-	ok(t, p.Resume(t.Context(), "testJob"))
+	ok(t, p.Store("testJob").Resume(t.Context()))
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 3))
 }
 
@@ -113,8 +113,9 @@ func TestListedWhileItRuns(t *testing.T) {
 		s.Set(t, "things/t", map[string]any{"n": 1})
 		s.Hooks.BeforeApply = func() {
 			p := s.Restorer(t, nil)
-			err := p.Keep(t.Context(), "ann", "it is mine", "gs://"+s.Bucket+"/files/a", "account u", "things/t")
-			if err = errors.Join(err, p.Hold(t.Context(), "testJob", "ann", "the rule is wrong")); err != nil {
+			by := jobstate.Hold{At: s.Clock(), By: "ann", Why: "the rule is wrong"}
+			err := jobstate.Keep(t.Context(), p.DB, by, "gs://"+s.Bucket+"/files/a", "account u", "things/t")
+			if err = errors.Join(err, p.Store("testJob").Hold(t.Context(), by)); err != nil {
 				t.Error(err)
 			}
 			s.ahead.Add(5)
@@ -402,8 +403,8 @@ func TestWhatAnInterruptedRunLeftIsKeptIfListed(t *testing.T) {
 		f.Put(t, name, nil, []byte("x"))
 	}
 	f.SignUp(t, "p1", "p2")
-	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/"),
-		enginetest.StepOf("box", "boxes/gone", false, "", "files/a", "files/b"),
+	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", "crates/gone/", ""),
+		enginetest.StepOf("box", "boxes/gone", "files/a", ""), enginetest.StepOf("box", "boxes/gone", "files/b", ""),
 		enginetest.AccountOf("person", "people/p1"), enginetest.AccountOf("person", "people/p2"))
 	listed := []string{"gs://" + f.Bucket + "/files/a", "gs://" + f.Bucket + "/crates/gone/a", "account p1"}
 	f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(listed...))

@@ -161,7 +161,7 @@ func (a *Applier) objectsOf(ctx context.Context, o cleanup.ObjectDeletion) iter.
 
 // led returns the object to which an item leads, unless its attributes keep it, or so many led to others before.
 func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []*decide.Item {
-	if reason := decide.KeepsObject(by.Then.Object, o, by.At); reason != "" {
+	if reason := decide.KeepsObject(*by.Then, o, by.At); reason != "" {
 		a.KeepNamed(ctx, report.ObjectTarget(a.Report.Bucket, o.Name), reason)
 		return nil
 	}
@@ -170,10 +170,7 @@ func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []
 		return nil
 	}
 	d := objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}
-	object := cleanup.DeleteObject{Deletion: d}
-	if by.Then.Absent != (documents.Ref{}) {
-		object.Absent = []documents.Ref{by.Then.Absent}
-	}
+	object := cleanup.DeleteObject{Deletion: d, Absent: []documents.Ref{by.Then.Absent}}
 	return []*decide.Item{{Object: &object, Of: by}}
 }
 

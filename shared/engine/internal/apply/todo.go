@@ -10,38 +10,24 @@ import (
 )
 
 // todoOf returns what is still to be done once changes by a rule are committed: what follows outside of Firestore that no
-// document of the application records, and the items that are judged next. Objects that differ in nothing but their names are one
-// step.
+// document of the application records, and the items that are judged next.
 func (a *Applier) todoOf(rule cleanup.AnyRule, changes []cleanup.Change) runlog.Todo {
 	todo := runlog.Todo{Task: a.WorkersTask()}
-	var last cleanup.FollowUp
 	for _, c := range changes {
 		for _, f := range c.Then {
-			n := len(todo.Steps)
-			step := runlog.Step{Rule: rule.Named(), Absent: f.Absent, Account: f.Account != ""}
-			switch {
-			case f.Recorded != nil:
+			if f.Recorded != nil {
 				continue
-			case n > 0 && joins(f, last):
-				todo.Steps[n-1].Objects = append(todo.Steps[n-1].Objects, f.Object.Name)
-				continue
-			case !step.Account:
-				step.Objects, step.Folder, todo.Bucket = []string{f.Object.Name}, f.Object.Folder, a.Run.Config.Bucket
-				step.OwnerKey, step.Home = f.Object.OwnerKey, f.Object.Home
 			}
-			todo.Steps, last = append(todo.Steps, step), f
+			step := runlog.Step{Rule: rule.Named(), Absent: f.Absent, Account: f.Account != "", Object: f.Object}
+			if todo.Steps = append(todo.Steps, step); !step.Account {
+				todo.Bucket = a.Run.Config.Bucket
+			}
 		}
 		for _, item := range c.Next {
 			todo.Next = append(todo.Next, runlog.Item{Rule: item.Rule.Named(), Ref: item.Ref})
 		}
 	}
 	return todo
-}
-
-// joins reports whether a follow-up deletes an object, and differs from another in nothing but its name.
-func joins(f, other cleanup.FollowUp) bool {
-	other.Object.Name = f.Object.Name
-	return f.Object.Name != "" && f.Object == other.Object && f.Absent == other.Absent && other.Account == ""
 }
 
 // finish does what an earlier run left to do.
