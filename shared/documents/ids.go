@@ -116,7 +116,7 @@ func NamesOf(id string) []any {
 // Texts returns the document's path as applications write it into a field instead of a reference.
 func (r Ref) Texts() []any { return []any{r.Path(), "/" + r.Path(), r.Path() + "/"} }
 
-// OtherTexts returns further texts that refer to the document, of which reference is a reference to it: those of [Ref.BlankTexts],
+// OtherTexts returns further texts that refer to the document, to which reference is a reference: those of [Ref.BlankTexts],
 // and its whole name, with the project and the database.
 func (r Ref) OtherTexts(reference any) []any {
 	texts := r.BlankTexts()

@@ -42,7 +42,8 @@ func (c *checker) path(key, path string) {
 		}
 	}
 	if len(parts)%2 == 0 && strings.HasSuffix(path, "/{"+parentHole+"}") {
-		c.Add(key, "{%[1]s} is the path of the document above, so a field of this name cannot be filled in: give it another name", parentHole)
+		c.Add(key, "{%s} is the path of the document above, so a field of this name cannot be filled in: give it another name",
+			parentHole)
 		return
 	}
 	even := (len(parts)+strings.Count("/"+strings.Join(parts, "/")+"/", "/{"+parentHole+"}/"))%2 == 0

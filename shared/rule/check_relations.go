@@ -60,7 +60,8 @@ func (c *checker) relation(role string, r *Relation, kind string, of Place, nest
 	}
 	unsure := c.rule.Place().Repeats() && c.byID(*r)
 	if role == WithRole && !nested && unsure && len(c.rule.FieldHoles(r.Document)) > 0 {
-		c.Add(key, "with deletes what a field refers to only where the rule is about a collection at the top: write a rule about it, with gone")
+		c.Add(key, "with deletes what a field refers to only where the rule is about a collection at the top: write a rule about "+
+			"it, with gone")
 		unsure = false
 	}
 	c.Expect(role != WithRole || nested || !unsure, key, "ids repeat in %s, so what has the item's id may belong to another: write "+
@@ -228,7 +229,8 @@ func (c *checker) withAccounts() {
 		collection, id := cutLast(w.Document)
 		others := func(key string) bool { return key != WithRole && key != UnlessRole }
 		if id != "{"+uidHole+"}" && id != "{"+idHole+"}" || slices.ContainsFunc(w.keys(), others) {
-			c.Add(key, `which document? e.g. {"document":"users/{uid}"}, in its with what else is deleted, and in its unless what keeps it`)
+			c.Add(key, `which document? e.g. {"document":"users/{uid}"}, in its with what else is deleted, and in its unless what `+
+				"keeps it")
 			continue
 		}
 		pattern.CheckCollection(&c.Problems, key+".document", collection, false)

@@ -130,8 +130,8 @@ func (l *looking) keepingBy(ctx context.Context, key string, in seen, w criteria
 	}
 }
 
-// negated names conditions by != and not-in that keep most documents because these have no such field, or one of another type, and
-// of what compares or contains those that keep most because of another type.
+// negated names conditions by != and not-in that keep most documents because these have no such field, or one of another type,
+// and other conditions without values that keep most because of another type.
 func (l *looking) negated() {
 	for i, w := range l.Where {
 		operator, kept := "==", w.Ops["!="]

@@ -230,8 +230,8 @@ func patternOf(collection string) string {
 	return strings.Join(parts, "/")
 }
 
-// some returns those of a place among the first n documents that a query finds, and whether these are all. Of many collections, it
-// begins where the documents below the first part of the place's path do.
+// some returns those of a place among the first n documents that a query finds, and whether these are all. Of many collections,
+// it begins where the documents below the first part of the place's path do.
 func some(ctx context.Context, r documents.Reader, in rule.Place, n int, fields ...string) (
 	found []documents.Document, whole bool, err error,
 ) {
