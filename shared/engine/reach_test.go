@@ -215,6 +215,47 @@ func TestWhatWasLeftCountsAndShows(t *testing.T) {
 	enginetest.Want(t, "objects and people", []int{0, 0}, []int{len(f.Objects(t)), len(f.IDs(t, "people"))})
 }
 
+// TestWhatWasLeftIsBounded: of documents, accounts and files that a Todo holds a run does as many as MAX_ACTIONS allows, and the next
+// run goes on behind them; with force, all.
+func TestWhatWasLeftIsBounded(t *testing.T) {
+	for what, tt := range map[string]struct {
+		step func(n int) map[string]any
+		left func(f *enginetest.Function) int
+	}{
+		"documents": {func(n int) map[string]any { return enginetest.ItemOf("box", fmt.Sprint("boxes/", n)) },
+			func(f *enginetest.Function) int { return len(f.IDs(t, "boxes")) }},
+		"accounts": {func(n int) map[string]any { return enginetest.AccountOf("person", fmt.Sprint("people/p", n)) },
+			func(f *enginetest.Function) int { return len(f.Accounts(t)) }},
+		"files": {func(n int) map[string]any { return enginetest.StepOf("box", "boxes/gone", fmt.Sprint("files/", n), "") },
+			func(f *enginetest.Function) int { return len(f.Objects(t)) }},
+	} {
+		for body, want := range map[string][]int{"": {3, 1, 0}, `{"force":true}`: {0}} {
+			t.Run(what+body, func(t *testing.T) {
+				f := reachFunction(t)
+				var steps []map[string]any
+				for n := range 5 {
+					f.Put(t, fmt.Sprint("files/", n), nil, []byte("x"))
+				}
+				for n := range 5 {
+					f.Set(t, fmt.Sprint("boxes/", n), old)
+					f.SignUp(t, fmt.Sprint("p", n))
+					steps = append(steps, tt.step(n))
+				}
+				f.SetTodo(t, "e", steps...)
+				f.Env["MAX_ACTIONS"] = "2"
+				for run, left := range want {
+					got := f.Run(t, body)
+					status := map[bool]report.Status{true: report.Partial, false: report.Completed}[body == ""]
+					enginetest.Want(t, fmt.Sprintf("status of run %d: %v", run, got.Failures), status, got.Status)
+					enginetest.Want(t, fmt.Sprint("left after run ", run), left, tt.left(f))
+				}
+				enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
+				enginetest.Want(t, "status afterwards", report.Completed, f.Run(t, "").Status)
+			})
+		}
+	}
+}
+
 // TestATrippedJobKeepsItsPlace: what interrupted runs left is a pass by itself, and is done; the next run begins where this one did.
 func TestATrippedJobKeepsItsPlace(t *testing.T) {
 	f := reachFunction(t)

@@ -192,7 +192,7 @@ func (r Relation) Any(self documents.Ref, reference func(documents.Ref) any) (al
 	}
 	if n := len(r.Where); r.Subcollection == "" && !r.isKey() {
 		all = nil
-		names, of := append(NamesOf(self, false, reference), self.OtherTexts(reference(self))...), q.Where[len(q.Where)-1]
+		names, of := self.Keeping(reference(self)), q.Where[len(q.Where)-1]
 		for some := range slices.Chunk(names, max(1, criteria.MaxAlternatives/combinations(q.Where[:len(q.Where)-1]))) {
 			of.Value = some
 			part := q
@@ -245,9 +245,11 @@ func combinations(filters []documents.Filter) int {
 // NamesOf returns the values by which a field may refer to a document: by its id, unless that repeats elsewhere, by reference,
 // and by its path as a text. Those for which no query can ask are left out.
 func NamesOf(d documents.Ref, repeats bool, reference func(documents.Ref) any) (names []any) {
-	if !repeats {
-		names = documents.NamesOf(d.ID)
+	if repeats {
+		names = []any{reference(d)}
+	} else {
+		names = d.Names(reference(d))
 	}
-	names = append(append(names, reference(d)), d.Texts()...)
+	names = append(names, d.Texts()...)
 	return slices.DeleteFunc(names, func(name any) bool { return !documents.Queryable(name) })
 }

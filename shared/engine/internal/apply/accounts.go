@@ -9,7 +9,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -81,22 +80,14 @@ func (a *Applier) deleteFollowingAccounts(ctx context.Context, all []*decide.Ite
 		return
 	}
 	for _, item := range all {
-		if madeAgain(item) {
+		switch {
+		case madeAgain(item):
 			item.Ends(decide.Fate{Kind: decide.Back, Reason: "an account that was made again since"})
+		case item.Seen != nil && !a.mayDo(item):
+			item.Ends(decide.FateOf(ctx, cleanup.ErrOutOfTime))
 		}
 	}
-	_, sent := a.deleteOutside(ctx, all, outside{look: a.LookAgain, send: a.sendAccounts})
-	named := 0
-	for _, item := range sent { // where an account was expected, and none had the uid
-		reason, of := item.Then.NoAccount, item.Of.Target
-		if reason == "" || item.Fate.Kind != decide.Done || item.Seen != nil {
-			continue
-		}
-		a.Keep(reason, 1)
-		if named++; named <= tell.MaxNamed {
-			a.Notice(ctx, of, cleanup.Notice{Message: of + ": " + reason, Fields: map[string]any{"reason": reason}})
-		}
-	}
+	a.deleteOutside(ctx, all, outside{look: a.LookAgain, send: a.sendAccounts})
 }
 
 func uidsOf(all []*decide.Item) []string {
@@ -137,7 +128,7 @@ func (a *Applier) sendAccounts(ctx context.Context, due []*decide.Item) {
 		case item.Fate.Err != nil && item.Seen != nil:
 			doubtful = append(doubtful, item)
 		case item.Fate.Kind == decide.Done && accounts.ValidUID(item.UID):
-			told.Account(item.UID, false)
+			told.Account(item.UID, item.Wrote(report.AccountTarget(item.UID), true), false)
 		}
 	}
 	if len(doubtful) == 0 {
@@ -153,7 +144,7 @@ func (a *Applier) sendAccounts(ctx context.Context, due []*decide.Item) {
 		default:
 			item.Fate = decide.Fate{}
 		}
-		told.Account(item.UID, true)
+		told.Account(item.UID, item.Wrote(report.AccountTarget(item.UID), false), true)
 	}
 }
 

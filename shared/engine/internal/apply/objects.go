@@ -93,7 +93,7 @@ func (a *Applier) sendObjects(ctx context.Context, due []*decide.Item) {
 		d := due[i].Object.Deletion
 		err := a.Objects.Delete(ctx, d)
 		if unsure := objects.Unsure(err); unsure || err == nil {
-			told.Object(d, unsure)
+			told.Object(d, due[i].Wrote(report.ObjectTarget(a.Report.Bucket, d.Name), !unsure), unsure)
 		}
 		return err
 	}) {
@@ -165,7 +165,7 @@ func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []
 		a.KeepNamed(ctx, report.ObjectTarget(a.Report.Bucket, o.Name), reason)
 		return nil
 	}
-	if !a.mayDelete(by) {
+	if !a.mayDo(by) {
 		a.fails(decide.FateOf(ctx, cleanup.ErrOutOfTime), by)
 		return nil
 	}
@@ -174,8 +174,8 @@ func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []
 	return []*decide.Item{{Object: &object, Of: by}}
 }
 
-// mayDelete reports whether an item may lead to one more object.
-func (a *Applier) mayDelete(by *decide.Item) bool {
+// mayDo reports whether one more of what an earlier run left to do may be done, and counts that.
+func (a *Applier) mayDo(by *decide.Item) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if by.Most == nil {
@@ -190,7 +190,7 @@ func (a *Applier) fails(f decide.Fate, by ...*decide.Item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, item := range by {
-		if item.Fate.Kind <= decide.Kept && f.Kind > item.Fate.Kind {
+		if f.Outweighs(item.Fate) {
 			item.Fate = f
 		}
 	}

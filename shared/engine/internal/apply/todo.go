@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -50,7 +51,10 @@ func (a *Applier) finish(ctx context.Context, one []*decide.Item) {
 		f.Most = item.Most
 	}
 	a.LookAgain(ctx, then) // what is back must not count for Most
-	left := a.doRest(ctx, one, then, [][]*decide.Item{next})
+	left := a.doThen(ctx, then)
+	if left.Kind == decide.Done {
+		left = a.doSome(ctx, item, next)
+	}
 	switch left.Kind {
 	case decide.Done:
 		a.Log.Over(item.Ref)
@@ -61,4 +65,26 @@ func (a *Applier) finish(ctx context.Context, one []*decide.Item) {
 	default:
 	}
 	item.Fate = left
+}
+
+// doSome does documents that an interrupted run has left to do, no more than may still be done. What turns out to be done, or not
+// due any more, does not count, so that the next run comes further. It returns why some are left.
+func (a *Applier) doSome(ctx context.Context, of *decide.Item, next []*decide.Item) (left decide.Fate) {
+	for len(next) > 0 {
+		n := len(next)
+		if of.Most != nil {
+			n = min(n, *of.Most)
+		}
+		if n <= 0 {
+			return cmp.Or(left, decide.FateOf(ctx, cleanup.ErrOutOfTime))
+		}
+		left = cmp.Or(left, a.doNext(ctx, []*decide.Item{of}, [][]*decide.Item{next[:n]}))
+		for _, item := range next[:n] {
+			if item.Begun || item.Fate.Kind == decide.Done {
+				a.mayDo(of)
+			}
+		}
+		next = next[n:]
+	}
+	return left
 }
