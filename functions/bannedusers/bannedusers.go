@@ -66,15 +66,11 @@ func plan(ctx context.Context, p *cleanup.Planner) error {
 	return p.Sweep(ctx, documents.Query{Collection: notes}, documents.Cursor(p.Checkpoint), noteRule)
 }
 
-// maxGroup is how many users share a commit, in which each takes two writes. Their accounts share one call, and there may be
-// one call a second.
-const maxGroup = 200
-
 // userRule deletes documents first and accounts second. Only a document can be judged again and deleted in one commit, so
 // somebody who is unbanned meanwhile loses neither. The same commit writes a note of the uid, so that a later run knows what
 // is left to delete, wherever this run is interrupted.
 var userRule = cleanup.Rule[cleanup.Subject]{
-	Name: "user", Group: maxGroup, Load: cleanup.Itself, Judge: judgeUser,
+	Name: "user", Load: cleanup.Itself, Judge: judgeUser,
 	Reach: cleanup.Reach{Items: users, Deletes: []string{users, notes}, Writes: []string{notes}, Account: true, Recorded: true},
 	Change: func(user cleanup.Subject, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
 		note := documents.Document{Path: documents.Ref{Collection: notes, ID: user.ID()}.Path(),
@@ -100,7 +96,7 @@ func userOf(note documents.Document) (documents.Ref, bool) {
 
 // noteRule deletes the accounts that earlier runs could not delete.
 var noteRule = cleanup.Rule[noted]{
-	Name: "note", Group: maxGroup, Judge: judgeNote,
+	Name: "note", Judge: judgeNote,
 	Reach: cleanup.Reach{Items: notes, Deletes: []string{notes}, Writes: []string{notes}, Account: true, Recorded: true},
 	Load:  cleanup.EachWith(userOf, func(note, user cleanup.Subject) noted { return noted{note, user} }),
 	Change: func(n noted, _ cleanup.Decision, _ cleanup.Run) cleanup.Change {

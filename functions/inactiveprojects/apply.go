@@ -15,7 +15,6 @@ import (
 var projectRule = cleanup.Rule[project]{
 	Name: "project", Load: load, Judge: judge, Gather: gatherEvents,
 	Reach: cleanup.Reach{Items: projects, Deletes: []string{warnings}, Writes: []string{projects, "audit_events"}},
-	With:  func(project documents.Ref) []documents.Ref { return []documents.Ref{settingsRef, entryOf(project)} },
 	Change: func(p project, d cleanup.Decision, run cleanup.Run) cleanup.Change {
 		if d.Kind == warn {
 			return warnAbout(p, run)

@@ -22,14 +22,11 @@ type Rule[S any] struct {
 	Name string
 	// Reach says what Change can ask for at most.
 	Reach Reach
-	// Group is how many items share a commit, at most; 0 stands for 25, or 200 of a rule that only deletes them. With 1, items are
-	// so large that each has a commit of its own, and that few are under way at once.
+	// Group is how many items share a commit, at most; 0 stands for 25, or 200 of a rule that only deletes them or has accounts
+	// deleted. With 1, items are so large that each has a commit of its own, and that few are under way at once.
 	Group int
 	// Load reads what Judge needs, for many items at once, and returns one state for each subject.
 	Load func(ctx context.Context, src Source, subjects []Subject) ([]S, error)
-	// With names documents that Load reads of every item that is due, if the item's path tells which; nil if that tells none. A
-	// commit reads them in one request with its items, so that Load need not wait for them.
-	With func(item documents.Ref) []documents.Ref
 	// Judge decides about one item.
 	Judge func(state S, run Run) Decision
 	// Gather reads what only Change needs, for the items that are due; nil if that is nothing.
@@ -167,7 +164,6 @@ type AnyRule interface {
 	Reaches() Reach
 	DeletesAlone() bool // nothing but the document
 	Together() int      // items that share a commit, at most
-	ReadsWith(item documents.Ref) []documents.Ref
 	LoadAll(ctx context.Context, src Source, subjects []Subject) (Loaded, error)
 }
 
@@ -178,7 +174,8 @@ type Loaded interface {
 	Change(i int, d Decision, run Run) (Change, error)
 }
 
-// How many items share a commit, at most, of a rule that does not say; while they are small, many of one that only deletes them.
+// How many items share a commit, at most, of a rule that does not say; while they are small, many of one that only deletes them,
+// and of one whose items' accounts are deleted: those of a commit share a call, and there may be one call a second.
 const (
 	maxGroup     = 25
 	maxDeletions = 200
@@ -199,17 +196,9 @@ func (r Rule[S]) Reaches() Reach {
 	return reach
 }
 
-// ReadsWith implements [AnyRule].
-func (r Rule[S]) ReadsWith(item documents.Ref) []documents.Ref {
-	if r.With == nil {
-		return nil
-	}
-	return r.With(item)
-}
-
 // Together implements [AnyRule].
 func (r Rule[S]) Together() int {
-	if r.DeletesAlone() {
+	if r.DeletesAlone() || r.Reach.Account {
 		return cmp.Or(r.Group, maxDeletions)
 	}
 	return cmp.Or(r.Group, maxGroup)

@@ -35,7 +35,7 @@ func (r *run) acquire(ctx context.Context) error {
 			return s, nil, fmt.Errorf("this machine's clock says %s, and Firestore's %s: by it the run would judge what is due and "+
 				"what lease has ended; set it, then run again", now.UTC().Format(time.RFC3339), read.UTC().Format(time.RFC3339))
 		}
-		begun := r.Report.Begun()
+		begun := *r.Report
 		after, err := s.Acquire(jobstate.Candidate{
 			Who: r.Report.RunID, Begun: &begun, Retry: r.scheduled && !r.Report.Force,
 			Now: now, For: r.timeout + jobstate.Margin,

@@ -47,6 +47,20 @@ func reachFunction(t *testing.T) *enginetest.Function {
 	return ruleFunction(t, ruleJob("people", people, boxes, crates))
 }
 
+// TestAccountsShareCalls: one call a second deletes accounts, so commits of items with accounts grow while they are small.
+func TestAccountsShareCalls(t *testing.T) {
+	f := reachFunction(t)
+	for i := range 400 {
+		f.Set(t, fmt.Sprintf("people/p%03d", i), map[string]any{"leaves": true})
+	}
+	f.Env["MAX_DUE_PERCENT"] = "100"
+	got := f.Run(t, "")
+	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete person", 400))
+	if calls := got.Usage.AuthCalls; calls == 0 || calls > 24 { // 16 commits of 25 would take 32, each to look and to delete
+		t.Errorf("%d calls of Authentication", calls)
+	}
+}
+
 // TestForgedEntriesNeverGoBeyondReach runs a job on entries that somebody else wrote into its Todos, of the parts of which the
 // job's own are made and of others. It deletes no file of another folder or owner, none of a document that exists, no account of a
 // person who exists, and writes no document.

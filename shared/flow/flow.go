@@ -67,11 +67,6 @@ func Each[T, R any](
 	return cut
 }
 
-// All runs functions concurrently. When all have returned, it returns the error of each, in input order.
-func All(functions ...func() error) []error {
-	return Many(len(functions), len(functions), func(i int) error { return functions[i]() })
-}
-
 // Many calls f concurrently with each number below n, at most most at once. When all have returned, it returns the error of each,
 // or its panic, in their order.
 func Many(most, n int, f func(i int) error) []error {

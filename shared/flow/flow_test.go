@@ -118,22 +118,25 @@ func TestCanceledFlow(t *testing.T) {
 	}
 }
 
-// TestAll calls functions beside each other, and returns their errors in their order when the last has returned.
-func TestAll(t *testing.T) {
+// TestMany calls a function side by side, at most so many times at once, and returns the errors in their order when the last call
+// has returned.
+func TestMany(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		after := func(seconds int, err error) func() error {
-			return func() error {
-				time.Sleep(time.Duration(seconds) * time.Second)
-				return err
+	for most, want := range map[int]time.Duration{4: 3 * time.Second, 1: 6 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			errs := flow.Many(most, 4, func(i int) error {
+				time.Sleep(time.Duration([]int{3, 1, 2, 0}[i]) * time.Second)
+				if i == 3 {
+					panic("of a function")
+				}
+				return []error{errItem, nil, context.Canceled}[i]
+			})
+			if took := time.Since(began); took != want || len(errs) != 4 || !errors.Is(errs[0], errItem) || errs[1] != nil ||
+				!errors.Is(errs[2], context.Canceled) || errs[3] == nil || !strings.HasPrefix(errs[3].Error(), "panic: of a function\n") {
+				t.Errorf("at most %d at once: after %s: %v", most, took, errs)
 			}
-		}
-		errs := flow.All(after(3, errItem), after(1, nil), after(2, context.Canceled), func() error { panic("of a function") })
-		if took := time.Since(began); took != 3*time.Second || len(errs) != 4 || !errors.Is(errs[0], errItem) || errs[1] != nil ||
-			!errors.Is(errs[2], context.Canceled) || errs[3] == nil || !strings.HasPrefix(errs[3].Error(), "panic: of a function\n") {
-			t.Errorf("after %s: %v", took, errs)
-		}
-	})
-	check.Same(t, "errors of none", 0, len(flow.All()))
+		})
+	}
+	check.Same(t, "errors of none", 0, len(flow.Many(1, 0, nil)))
 }

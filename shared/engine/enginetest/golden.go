@@ -57,8 +57,8 @@ func NewGolden(t testing.TB, name string) *Golden {
 }
 
 // Run is [Function.RunQuery], of which the file has the report and how many requests of each method the run sent to Firestore,
-// under a title. It leaves out the figures of usage in varying, which depend on chance.
-func (g *Golden) Run(t testing.TB, title string, f *Function, query, body string, varying ...string) *report.Report {
+// under a title.
+func (g *Golden) Run(t testing.TB, title string, f *Function, query, body string) *report.Report {
 	t.Helper()
 	before := len(f.Request.Methods())
 	rep := f.RunQuery(t, query, body)
@@ -83,9 +83,6 @@ func (g *Golden) Run(t testing.TB, title string, f *Function, query, body string
 	}
 	for _, name := range []string{"runId", "startedAt", "durationMs", "version"} { // they differ from run to run
 		delete(fields, name)
-	}
-	for _, figure := range varying {
-		delete(fields["usage"].(map[string]any), figure)
 	}
 	fmt.Fprintf(&g.text, "== %s\n", title)
 	lines := json.NewEncoder(&g.text)

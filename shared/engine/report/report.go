@@ -241,11 +241,3 @@ func (r *Report) Left() int {
 	}
 	return left
 }
-
-// Begun returns what is known when a run begins.
-func (r *Report) Begun() Report {
-	return Report{
-		Job: r.Job, RunID: r.RunID, Force: r.Force, Database: r.Database, Bucket: r.Bucket, Revision: r.Revision,
-		Version: r.Version, Now: r.Now, StartedAt: r.StartedAt,
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -14,43 +13,10 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/guard"
 )
 
-// gathered deletes the accounts of several commits in one call, because one call a second is allowed. Accounts that come up
-// while a call is under way wait for the next call.
-type gathered struct {
-	mu      sync.Mutex
-	waiting []*decide.Item
-	calling sync.Mutex
-}
-
-// delete deletes accounts. What became of each is its Fate.
-func (g *gathered) delete(ctx context.Context, call func(context.Context, []string) []error, some []*decide.Item) {
-	g.mu.Lock()
-	g.waiting = append(g.waiting, some...)
-	g.mu.Unlock()
-	g.calling.Lock()
-	defer g.calling.Unlock()
-	g.mu.Lock()
-	all := g.waiting
-	g.waiting = nil
-	g.mu.Unlock()
-	if len(all) == 0 { // an earlier call took them along
-		return
-	}
-	if err := guard.Call(func() error {
-		for i, err := range call(ctx, uidsOf(all)) {
-			all[i].Ends(decide.FateOf(ctx, err))
-		}
-		return nil
-	}); err != nil {
-		end(ctx, all, err)
-	}
-}
-
-// maxAccounts is the size of a batch of accounts of a plan: one call looks up that many.
-const maxAccounts = 100
+// maxAccounts is the size of a batch of accounts of a plan, which one call deletes. There may be one such call a second.
+const maxAccounts = 300
 
 // deleteAccounts deletes accounts that are due by a rule, and does what follows them. Authentication has no conditions for
 // deletions, so the rule judges each right before its deletion.
@@ -160,7 +126,9 @@ func (a *Applier) find(ctx context.Context, all []*decide.Item) error {
 // sendAccounts deletes accounts, logs which are gone, and checks whether those whose deletion failed are gone nevertheless: the
 // answer may have been lost. Of one that nobody has seen, that would tell nothing.
 func (a *Applier) sendAccounts(ctx context.Context, due []*decide.Item) {
-	a.gathered.delete(ctx, a.Accounts.Delete, due)
+	for i, err := range a.Accounts.Delete(ctx, uidsOf(due)) {
+		due[i].Ends(decide.FateOf(ctx, err))
+	}
 	told := a.Writes(ctx)
 	defer told.Log()
 	var doubtful []*decide.Item

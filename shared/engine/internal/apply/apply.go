@@ -49,9 +49,8 @@ type Applier struct {
 	Tasks     *tasks.Client   // of no use in a function that does not use Cloud Tasks
 	Log       *runlog.Log     // what its commits leave
 
-	gathered gathered
-	named    namedByDocuments
-	apart    atomic.Int64 // tasks so far that are due one after the other
+	named namedByDocuments
+	apart atomic.Int64 // tasks so far that are due one after the other
 
 	mu     sync.Mutex     // guards what follows, and the fates of what leads to objects
 	shares map[string]int // how many items of a rule share a commit, by the rule's name

@@ -116,9 +116,9 @@ func (d *Decider) Decide(ctx context.Context, src cleanup.Source, group []*Item)
 func load(ctx context.Context, src cleanup.Source, group []*Item) (
 	items cleanup.Loaded, found map[documents.Ref]documents.Document, err error,
 ) {
-	refs := make([]documents.Ref, 0, len(group))
-	for _, w := range group {
-		refs = append(append(refs, w.Ref), w.Rule.ReadsWith(w.Ref)...)
+	refs := make([]documents.Ref, len(group))
+	for i, w := range group {
+		refs[i] = w.Ref
 	}
 	if found, err = src.Get(ctx, refs); err != nil {
 		return nil, nil, err
