@@ -161,8 +161,9 @@ func (a *Applier) objectsOf(ctx context.Context, o cleanup.ObjectDeletion) iter.
 
 // led returns the object to which an item leads, unless its attributes keep it, or so many led to others before.
 func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []*decide.Item {
+	target := report.ObjectTarget(a.Report.Bucket, o.Name)
 	if reason := decide.KeepsObject(by.Then.Object, o, by.At); reason != "" {
-		a.KeepNamed(ctx, report.ObjectTarget(a.Report.Bucket, o.Name), reason)
+		a.KeepNamed(ctx, target, reason)
 		return nil
 	}
 	if !a.mayDelete(by) {
@@ -174,7 +175,7 @@ func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []
 	if by.Then.Absent != (documents.Ref{}) {
 		object.Absent = []documents.Ref{by.Then.Absent}
 	}
-	return []*decide.Item{{Object: &object, Of: by}}
+	return []*decide.Item{{Planned: report.Planned{Target: target}, Object: &object, Of: by}}
 }
 
 // mayDelete reports whether an item may lead to one more object.
@@ -219,7 +220,7 @@ func (a *Applier) deleteLed(ctx context.Context, all []*decide.Item) error {
 			by, f := o.Of, o.Fate
 			switch f.Kind {
 			case decide.Kept:
-				a.KeepNamed(ctx, report.ObjectTarget(a.Report.Bucket, o.Object.Name), f.Reason)
+				a.KeepNamed(ctx, o.Target, f.Reason)
 			case decide.Changed:
 				now, there, err := a.Objects.Get(ctx, o.Object.Name)
 				if f = decide.FateOf(ctx, err); there { // or another item's has deleted it

@@ -31,7 +31,7 @@ func (a *Applier) deleteOutside(ctx context.Context, all []*decide.Item, how out
 		return e, nil
 	}
 	how.look(ctx, all)
-	if sent = remaining(all); len(sent) > 0 {
+	if sent = a.unlisted(ctx, remaining(all)); len(sent) > 0 {
 		how.send(ctx, sent)
 	}
 	var stayed []int
