@@ -110,9 +110,27 @@ func Heed(ctx context.Context, db documents.Reader, cfg config.Config, job strin
 	if err != nil {
 		return s, fmt.Errorf("read what holds all jobs: %w", err)
 	}
+	return s.heed(cfg, job, found)
+}
+
+func (s State) heed(cfg config.Config, job string, found map[string]documents.Document) (State, error) {
 	all, err := Of(cfg, AllJobs, found[Path(AllJobs)])
 	newJobs, wrong := Of(cfg, NewJobs, found[Path(NewJobs)])
 	return s.Heed(job, all, newJobs), cmp.Or(err, wrong)
+}
+
+// ReadBy is [Read] in one request, by what reads documents by their paths, such as a transaction.
+func ReadBy(
+	ctx context.Context, get func(context.Context, []string) (map[string]documents.Document, error), cfg config.Config, job string,
+) (s State, err error) {
+	found, err := get(ctx, []string{Path(job), Path(AllJobs), Path(NewJobs)})
+	if err == nil {
+		s, err = Of(cfg, job, found[Path(job)])
+	}
+	if err != nil {
+		return s, fmt.Errorf("read the job's record: %w", err)
+	}
+	return s.heed(cfg, job, found)
 }
 
 // ErrNotUnderWay says that a run to be stopped is not under way any more.
@@ -188,6 +206,7 @@ func (s *State) fields() []field {
 		{"begun", &s.Begun, true, nil},
 		{"checkpoint", &s.Checkpoint, true, nil},
 		{"rewound", &s.Rewound, true, nil},
+		{"leaves", &s.Leaves, false, nil},
 		{"held", &s.Held, true, nil},
 		{"keep", &s.Keep, true, func() bool { return s.wrongKeep() }},
 		{"known", &s.Known, true, nil},

@@ -82,7 +82,7 @@ func (a *Applier) lookForDocuments(ctx context.Context, all []*decide.Item) {
 	a.LookAgain(ctx, all)
 }
 
-// sendObjects deletes objects, and says so in one line of the log.
+// sendObjects deletes objects, and says so in one line of the log. It looks whether one is there whose deletion had no answer.
 func (a *Applier) sendObjects(ctx context.Context, due []*decide.Item) {
 	told := a.Writes(ctx)
 	defer told.Log()
@@ -92,7 +92,12 @@ func (a *Applier) sendObjects(ctx context.Context, due []*decide.Item) {
 		}
 		d := due[i].Object.Deletion
 		err := a.Objects.Delete(ctx, d)
-		if unsure := objects.Unsure(err); unsure || err == nil {
+		unsure := objects.Unsure(err)
+		if unsure {
+			now, found, failed := a.Objects.Get(ctx, d.Name)
+			due[i].There = found && failed == nil && now.Generation == d.Generation
+		}
+		if (unsure || err == nil) && !due[i].There {
 			told.Object(d, unsure)
 		}
 		return err

@@ -43,6 +43,7 @@ type State struct {
 	Idle   int               // judgments since the last commit
 	Gone   bool              // the document was not there when it was last judged
 	Seen   *accounts.Account // when somebody last looked; nil: there was none, or nobody looked
+	There  bool              // it was there after its deletion had failed
 	Begun  bool              // a commit has changed it
 	Partly bool              // one has changed what is done before it
 	Handed bool              // a task was handed over before its commit
