@@ -65,13 +65,16 @@ func TestForgedEntries(t *testing.T) {
 	f.Set(t, "posts/p1", map[string]any{"text": "there"})
 	f.PutOf(t, "", "posts/u1/of no post.png", "posts/of no post.png")
 	before := f.Objects(t)
-	in := func(home string, files ...any) map[string]any {
-		step := enginetest.StepOf("post", "posts/gone", false, "postId", files...)
-		step["home"] = home
-		return step
+	in := func(home string, files ...string) (steps []map[string]any) {
+		for _, file := range files {
+			step := enginetest.StepOf("post", "posts/gone", file, "postId")
+			step["object"].(map[string]any)["home"] = home
+			steps = append(steps, step)
+		}
+		return steps
 	}
-	for name, stored := range map[string]map[string]any{
-		"unmarked": enginetest.StepOf("post", "posts/gone", false, "postId", "posts/u1/of no post.png"),
+	for name, stored := range map[string][]map[string]any{
+		"unmarked": {enginetest.StepOf("post", "posts/gone", "posts/u1/of no post.png", "postId")},
 		"home":     in("posts/", "posts/of no post.png"),
 		"deep":     in("posts/u1/x/", "posts/of no post.png"),
 		"nobody's": in("posts//", "posts/of no post.png"),
@@ -80,7 +83,7 @@ func TestForgedEntries(t *testing.T) {
 		"of none": in("/", "posts/u1/of no post.png", "posts/of no post.png"),
 		"outside": in("posts/u2/", "posts/u1/of no post.png", "posts/of no post.png"),
 	} {
-		f.SetTodo(t, name, stored)
+		f.SetTodo(t, name, stored...)
 	}
 	enginetest.WantReport(t, f.Run(t, ""), report.Failed, map[string]report.Counts{"finish interrupted action": {Planned: 7, Done: 3, Failed: 4}})
 	enginetest.Want(t, "objects", before, f.Objects(t))

@@ -65,9 +65,6 @@ func (o Objects) Follow(change *cleanup.Change, c config.Config, owner documents
 	}
 	for _, name := range slices.Sorted(maps.Keys(homes)) {
 		object := cleanup.ObjectDeletion{Name: name, OwnerKey: o.OwnerKey, Home: homes[name]}
-		if o.OwnerKey != "" {
-			object.Owner = owner.ID
-		}
 		change.Then = append(change.Then, cleanup.FollowUp{Object: object, Absent: owner})
 	}
 	if more > 0 {

@@ -71,10 +71,7 @@ func follows(t *testing.T, name string, o cascade.Objects, data fields, names, k
 	c.Emulators.Storage = "127.0.0.1:9199"
 	var want, got cleanup.Change
 	for _, object := range names {
-		deletion := cleanup.ObjectDeletion{Name: object}
-		if o.OwnerKey != "" {
-			deletion.OwnerKey, deletion.Owner = o.OwnerKey, "d"
-		}
+		deletion := cleanup.ObjectDeletion{Name: object, OwnerKey: o.OwnerKey}
 		want.Then = append(want.Then, cleanup.FollowUp{Object: deletion, Absent: d.Ref()})
 	}
 	for _, reason := range kept {

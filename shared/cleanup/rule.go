@@ -148,14 +148,14 @@ type Recorded struct {
 
 // ObjectDeletion is an object to delete, or a folder of them.
 type ObjectDeletion struct {
-	Name   string // ends with a slash for a folder: every object whose name begins with it is deleted
-	Folder bool
-	// OwnerKey and Owner, if set, are a key of custom metadata and its value. An object whose metadata names another owner is
-	// kept, because data must not be able to delete somebody else's object.
-	OwnerKey, Owner string
+	Name   string `json:"name"` // ends with a slash for a folder: every object whose name begins with it is deleted
+	Folder bool   `json:"folder,omitempty"`
+	// OwnerKey, if set, is a key of custom metadata. An object whose metadata has another value there than the item's id is kept,
+	// because data must not be able to delete somebody else's object.
+	OwnerKey string `json:"ownerKey,omitempty"`
 	// Home, if set, is the folder of somebody to whom the item belonged, or [NoHome]. Elsewhere an object whose metadata names no
 	// owner is kept too.
-	Home string
+	Home string `json:"home,omitempty"`
 }
 
 // NoHome is a folder that no object is in.

@@ -37,7 +37,7 @@ var albums = cleanup.Rule[cleanup.Subject]{
 		c := cleanup.Change{Writes: []documents.Write{{Op: documents.Delete, Ref: s.Ref()}}}
 		names, _ := s.Data["objects"].([]any)
 		for _, name := range names {
-			o := cleanup.ObjectDeletion{Name: name.(string), OwnerKey: "postId", Owner: s.ID()}
+			o := cleanup.ObjectDeletion{Name: name.(string), OwnerKey: "postId"}
 			o.Folder = strings.HasSuffix(o.Name, "/")
 			c.Then = append(c.Then, cleanup.FollowUp{Object: o, Absent: s.Ref()})
 		}

@@ -424,8 +424,8 @@ func TestWhatAnInterruptedRunLeftIsKeptIfListed(t *testing.T) {
 		f.Put(t, name, nil, []byte("x"))
 	}
 	f.SignUp(t, "p1", "p2")
-	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/"),
-		enginetest.StepOf("box", "boxes/gone", false, "", "files/a", "files/b"),
+	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", "crates/gone/", ""),
+		enginetest.StepOf("box", "boxes/gone", "files/a", ""), enginetest.StepOf("box", "boxes/gone", "files/b", ""),
 		enginetest.AccountOf("person", "people/p1"), enginetest.AccountOf("person", "people/p2"))
 	listed := []string{"gs://" + f.Bucket + "/files/a", "gs://" + f.Bucket + "/crates/gone/a", "account p1"}
 	f.Set(t, "cleanupJobs/all-jobs", enginetest.Keeping(listed...))

@@ -84,28 +84,35 @@ func TestForgedEntriesNeverGoBeyondReach(t *testing.T) {
 	rule := rapid.SampledFrom([]string{"box", "crate", "person", "nobody", ""})
 	step := rapid.Custom(func(rt *rapid.T) map[string]any { // what the job could have written, or nearly
 		m := rapid.SampledFrom([]func() map[string]any{
-			func() map[string]any { return enginetest.StepOf("box", "boxes/gone", false, "", "files/a") },
-			func() map[string]any {
-				return enginetest.StepOf("box", "boxes/gone", false, "box", "photos/gone", "photos/there")
-			},
-			func() map[string]any { return enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/") },
-			func() map[string]any { return enginetest.StepOf("box", "boxes/gone", false, "", "photos/there") },
+			func() map[string]any { return enginetest.StepOf("box", "boxes/gone", "files/a", "") },
+			func() map[string]any { return enginetest.StepOf("box", "boxes/gone", "photos/gone", "box") },
+			func() map[string]any { return enginetest.StepOf("box", "boxes/gone", "photos/there", "box") },
+			func() map[string]any { return enginetest.StepOf("crate", "crates/gone", "crates/gone/", "") },
+			func() map[string]any { return enginetest.StepOf("box", "boxes/gone", "photos/there", "") },
 			func() map[string]any { return enginetest.AccountOf("person", "people/gone") },
 		}).Draw(rt, "step")()
+		object, ok := m["object"].(map[string]any)
+		if !ok {
+			object = map[string]any{}
+		}
 		for range rapid.IntRange(0, 2).Draw(rt, "changes") {
-			switch rapid.IntRange(0, 4).Draw(rt, "change") {
+			of, keys := m, []string{"rule", "absent", "account", "done", "task", "object", "objects"}
+			switch rapid.IntRange(0, 5).Draw(rt, "change") {
 			case 0:
 				m["rule"] = rule.Draw(rt, "rule")
 			case 1:
 				m["absent"] = path.Draw(rt, "absent")
 			case 2:
-				m["objects"] = []any{name.Draw(rt, "name"), name.Draw(rt, "name")}
+				object["name"], m["object"] = name.Draw(rt, "name"), object
 			case 3:
-				m["folder"] = rapid.Bool().Draw(rt, "folder")
+				object["folder"], m["object"] = rapid.Bool().Draw(rt, "folder"), object
+			case 4:
+				of, keys = object, []string{"name", "folder", "ownerKey", "owner", "home", "generation"}
+				fallthrough
 			default:
-				key := rapid.SampledFrom([]string{"rule", "absent", "account", "folder", "objects", "ownerKey", "home", "done", "task", "object"}).Draw(rt, "key")
-				if m[key] = value.Draw(rt, "value"); m[key] == nil {
-					delete(m, key)
+				key := rapid.SampledFrom(keys).Draw(rt, "key")
+				if of[key] = value.Draw(rt, "value"); of[key] == nil {
+					delete(of, key)
 				}
 			}
 		}
@@ -175,7 +182,7 @@ func TestWhatWasLeftCountsAndShows(t *testing.T) {
 	f.Set(t, "boxes/old", old)
 	f.Set(t, "people/p2", map[string]any{"leaves": true})
 	f.SignUp(t, "p1")
-	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", true, "", "crates/gone/"), enginetest.StepOf("box", "boxes/gone", false, "", "files/a"))
+	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/gone", "crates/gone/", ""), enginetest.StepOf("box", "boxes/gone", "files/a", ""))
 	f.SetTodo(t, "f", enginetest.AccountOf("person", "people/p1"), enginetest.ItemOf("box", "boxes/old"))
 	shown := f.Run(t, `{"dryRun":true}`).Plan
 	enginetest.Want(t, "with", []map[string]int{{"delete file": 1, "delete folder of files": 1}, {"delete account": 1}},
@@ -201,11 +208,52 @@ func TestWhatWasLeftCountsAndShows(t *testing.T) {
 	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 
 	f.Set(t, "people/p3", map[string]any{"leaves": true})
-	f.SetTodo(t, "g", enginetest.StepOf("crate", "crates/more", true, "", "crates/more/"))
+	f.SetTodo(t, "g", enginetest.StepOf("crate", "crates/more", "crates/more/", ""))
 	enginetest.Want(t, "status of a run that only does what was left", report.Partial, f.Run(t, "").Status)
 	enginetest.Want(t, "objects and people", []int{3, 1}, []int{len(f.Objects(t)), len(f.IDs(t, "people"))})
 	enginetest.Want(t, "status of one with force", report.Completed, f.Run(t, `{"force":true}`).Status)
 	enginetest.Want(t, "objects and people", []int{0, 0}, []int{len(f.Objects(t)), len(f.IDs(t, "people"))})
+}
+
+// TestWhatWasLeftIsBounded: of documents, accounts and files that a Todo holds a run does as many as MAX_ACTIONS allows, and the next
+// run goes on behind them; with force, all.
+func TestWhatWasLeftIsBounded(t *testing.T) {
+	for what, tt := range map[string]struct {
+		step func(n int) map[string]any
+		left func(f *enginetest.Function) int
+	}{
+		"documents": {func(n int) map[string]any { return enginetest.ItemOf("box", fmt.Sprint("boxes/", n)) },
+			func(f *enginetest.Function) int { return len(f.IDs(t, "boxes")) }},
+		"accounts": {func(n int) map[string]any { return enginetest.AccountOf("person", fmt.Sprint("people/p", n)) },
+			func(f *enginetest.Function) int { return len(f.Accounts(t)) }},
+		"files": {func(n int) map[string]any { return enginetest.StepOf("box", "boxes/gone", fmt.Sprint("files/", n), "") },
+			func(f *enginetest.Function) int { return len(f.Objects(t)) }},
+	} {
+		for body, want := range map[string][]int{"": {3, 1, 0}, `{"force":true}`: {0}} {
+			t.Run(what+body, func(t *testing.T) {
+				f := reachFunction(t)
+				var steps []map[string]any
+				for n := range 5 {
+					f.Put(t, fmt.Sprint("files/", n), nil, []byte("x"))
+				}
+				for n := range 5 {
+					f.Set(t, fmt.Sprint("boxes/", n), old)
+					f.SignUp(t, fmt.Sprint("p", n))
+					steps = append(steps, tt.step(n))
+				}
+				f.SetTodo(t, "e", steps...)
+				f.Env["MAX_ACTIONS"] = "2"
+				for run, left := range want {
+					got := f.Run(t, body)
+					status := map[bool]report.Status{true: report.Partial, false: report.Completed}[body == ""]
+					enginetest.Want(t, fmt.Sprintf("status of run %d: %v", run, got.Failures), status, got.Status)
+					enginetest.Want(t, fmt.Sprint("left after run ", run), left, tt.left(f))
+				}
+				enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
+				enginetest.Want(t, "status afterwards", report.Completed, f.Run(t, "").Status)
+			})
+		}
+	}
 }
 
 // TestATrippedJobKeepsItsPlace: what interrupted runs left is a pass by itself, and is done; the next run begins where this one did.
@@ -218,7 +266,7 @@ func TestATrippedJobKeepsItsPlace(t *testing.T) {
 	behind, err := documents.Query{Collection: "people"}.After(documents.Document{Path: "people/p1"})
 	ok(t, err)
 	f.Set(t, "cleanupJobs/testJob", map[string]any{"checkpoint": string(behind)})
-	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"))
+	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", "files/a", ""))
 	f.Env["MAX_ACTIONS"] = "1"
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Aborted, map[string]report.Counts{
@@ -233,7 +281,7 @@ func TestRestoredBetweenLookAndDeletion(t *testing.T) {
 	f := reachFunction(t)
 	f.Put(t, "files/a", nil, []byte("x"))
 	f.SignUp(t, "p1")
-	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"), enginetest.AccountOf("person", "people/p1"))
+	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", "files/a", ""), enginetest.AccountOf("person", "people/p1"))
 	onSaved(f, func() { // for the first look they are gone
 		f.Set(t, "boxes/gone", map[string]any{"state": "used"})
 		f.Set(t, "people/p1", map[string]any{"state": "used"})
@@ -254,7 +302,7 @@ func TestWhatIsRestoredEnds(t *testing.T) {
 		f.Put(t, name, nil, []byte("x"))
 	}
 	f.Set(t, "crates/back", map[string]any{"state": "used"})
-	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/back", true, "", "crates/back/"))
+	f.SetTodo(t, "e", enginetest.StepOf("crate", "crates/back", "crates/back/", ""))
 	enginetest.Want(t, "foretold", 0, len(f.Run(t, `{"dryRun":true}`).Plan[0].With))
 	got := f.Run(t, "")
 	enginetest.Want(t, "kept", map[string]int{"a file whose document was restored since": 1}, got.Kept)
@@ -280,7 +328,7 @@ func wantLeft(t *testing.T, f *enginetest.Function, runID string) {
 // needs, Authentication refused, or time was up.
 func TestWhatARunCouldNotGoOnWith(t *testing.T) {
 	leaving, each := ruleJob("people", people, boxes, crates), accountsJob(boxes)
-	file := enginetest.StepOf("box", "boxes/gone", false, "", "files/a")
+	file := enginetest.StepOf("box", "boxes/gone", "files/a", "")
 	for what, tt := range map[string]struct {
 		job     cleanup.Job
 		todo    map[string]any // what an interrupted run has left to do, if any
@@ -379,9 +427,9 @@ func TestAnEntryThatChangesAfterItWasCounted(t *testing.T) {
 	f := reachFunction(t)
 	f.Put(t, "files/a", nil, []byte("x"))
 	f.Put(t, "files/b", nil, []byte("x"))
-	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"))
+	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", "files/a", ""))
 	f.Hooks.BeforeApply = func() {
-		f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a", "files/b"))
+		f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", "files/a", ""), enginetest.StepOf("box", "boxes/gone", "files/b", ""))
 	}
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1, Changed: 1}})
 	enginetest.Want(t, "objects", []string{"files/a", "files/b"}, f.Objects(t))
@@ -401,7 +449,7 @@ func TestBeyondReach(t *testing.T) {
 		"the folder of all":        {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "whole/", Folder: true}, Absent: ref}}},
 		"a folder of single files": {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "parts/b/", Folder: true}, Absent: ref}}},
 		"no owner":                 {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "photos/a"}, Absent: ref}}},
-		"another's":                {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "photos/a", OwnerKey: "box", Owner: "c"}, Absent: ref}}},
+		"another's":                {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "photos/a", OwnerKey: "box"}, Absent: documents.Ref{Collection: "boxes", ID: "c"}}}},
 		"nothing absent":           {Then: []cleanup.FollowUp{{Object: cleanup.ObjectDeletion{Name: "files/a"}}}},
 		"an account":               {Then: []cleanup.FollowUp{{Account: "b", Absent: ref}}},
 		"a recorded account":       {Then: []cleanup.FollowUp{{Account: "b", Recorded: &cleanup.Recorded{}}}},

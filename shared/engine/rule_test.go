@@ -77,7 +77,7 @@ func changeBox(b box, _ cleanup.Decision, run cleanup.Run) (c cleanup.Change) {
 	}
 	photos, _ := b.Data["photos"].(int64)
 	for i := range photos {
-		photo := cleanup.ObjectDeletion{Name: fmt.Sprintf("photos/%04d", i), OwnerKey: "box", Owner: b.ID()}
+		photo := cleanup.ObjectDeletion{Name: fmt.Sprintf("photos/%04d", i), OwnerKey: "box"}
 		c.Then = append(c.Then, cleanup.FollowUp{Object: photo, Absent: b.Ref()})
 	}
 	return c
@@ -308,24 +308,32 @@ func TestAnUnusableTodoIsAFailureOfItsOwn(t *testing.T) {
 	setBoxes(t, f, "old", 1, 0, old)
 	f.Set(t, "things/t", map[string]any{"state": "old"})
 	with := func(key string, value any) map[string]any {
-		m := enginetest.StepOf("box", "boxes/gone", false, "", "files/a")
+		m := enginetest.StepOf("box", "boxes/gone", "files/a", "")
 		m[key] = value
 		return m
 	}
+	object := func(key string, value any) map[string]any {
+		m := enginetest.StepOf("box", "boxes/gone", "files/a", "")
+		m["object"].(map[string]any)[key] = value
+		return m
+	}
 	all := map[string]map[string]any{
-		"whole-bucket": with("objects", []any{"/"}), "no-folder": enginetest.StepOf("box", "boxes/gone", true, "", "files/"), "nothing": {},
-		"no-name": with("objects", []any{}), "elsewhere": with("objects", []any{"files/a", "secrets/a"}), "text": with("objects", "files/a"),
-		"dots": with("objects", []any{"files/../secrets/a"}), "no-owner": with("objects", []any{"photos/a"}), "no-absent": with("absent", ""),
+		"whole-bucket": object("name", "/"), "no-folder": enginetest.StepOf("box", "boxes/gone", "files/", ""), "nothing": {},
+		"no-name": object("name", ""), "elsewhere": object("name", "secrets/a"), "text": with("object", "files/a"),
+		"dots": object("name", "files/../secrets/a"), "no-owner": object("name", "photos/a"), "no-absent": with("absent", ""),
 		"odd-absent": with("absent", "boxes/.."), "not-deleted": with("absent", "gone/a"), "no-rule": with("rule", "crate"),
 		"account": enginetest.AccountOf("box", "boxes/gone"), "done": with("done", []any{map[string]any{"op": "set", "path": "roles/a"}}),
-		"task": with("task", map[string]any{"key": []any{"a"}}), "number": with("folder", 1), "both": with("account", true),
-		"item": enginetest.ItemOf("box", "things/t"), "item-rule": enginetest.ItemOf("crate", "boxes/old000"),
+		"task": with("task", map[string]any{"key": []any{"a"}}), "number": object("folder", 1), "both": with("account", true),
+		"owner": object("owner", "boxes/there"), "generation": object("generation", 7), "neither": with("object", map[string]any{}),
+		"account-folder": {"rule": "box", "absent": "boxes/gone", "account": true, "object": map[string]any{"folder": true}},
+		"item":           enginetest.ItemOf("box", "things/t"), "item-rule": enginetest.ItemOf("crate", "boxes/old000"),
 		"item-more": {"rule": "box", "path": "boxes/old000", "from": "x"},
 	}
 	for name, stored := range all {
 		f.SetTodo(t, name, stored)
 	}
-	all["no-data"] = nil
+	f.SetTodo(t, "one-elsewhere", object("name", "files/a"), object("name", "secrets/a"))
+	all["one-elsewhere"], all["no-data"] = nil, nil
 	f.Set(t, "cleanupJobs/testJob/cleanupTodo/no-data", map[string]any{"task": "", "data": "delete all"})
 	f.Put(t, "files/a", nil, []byte("x"))
 	f.Put(t, "files/b/c", nil, []byte("x"))
@@ -369,7 +377,7 @@ func TestWhatFollowsWaitsForWhatStays(t *testing.T) {
 	f.Put(t, "files/a", nil, []byte("x"))
 	hold(t, f, "files/a", true)
 	f.Set(t, "boxes/next", map[string]any{"state": "old"})
-	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", false, "", "files/a"), enginetest.ItemOf("box", "boxes/next"))
+	f.SetTodo(t, "e", enginetest.StepOf("box", "boxes/gone", "files/a", ""), enginetest.ItemOf("box", "boxes/next"))
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{"finish interrupted action": {Planned: 1}})
 	enginetest.Want(t, "boxes", []string{"next"}, f.IDs(t, "boxes"))
 	hold(t, f, "files/a", false)

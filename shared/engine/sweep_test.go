@@ -589,3 +589,16 @@ func TestWhereARunContinuesAfterASectionThatTripped(t *testing.T) {
 		})
 	}
 }
+
+// TestStoppedBehindASectionThatTripped is aborted all the same: who looks at the run has to know of the limit.
+func TestStoppedBehindASectionThatTripped(t *testing.T) {
+	t.Parallel()
+	s := newStoppable(t, newFunction(t, inSections()))
+	seed(t, s.Function, 5)
+	s.Set(t, "owners/one", map[string]any{"n": 1})
+	s.Hooks.BeforeApply = func() { s.tell(t) }
+	got := s.Run(t, "")
+	enginetest.Want(t, "status and stopped", []any{report.Aborted, true}, []any{got.Status, got.Stopped})
+	enginetest.Want(t, "left", 5, len(left(t, s.Function)))
+	enginetest.Want(t, "checkpoint", "even", enginetest.Checkpoint(job(t, s.Function)))
+}

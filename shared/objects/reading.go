@@ -67,7 +67,7 @@ func (t Texts) names(text string) (names []string) {
 	text = strings.TrimSpace(strings.Map(visible, text))
 	add := func(name string) {
 		for _, spelt := range []string{name, norm.NFC.String(name), norm.NFD.String(name)} {
-			if strings.HasPrefix(spelt, t.Folder) && len(spelt) > len(t.Folder) && validName(spelt) && !slices.Contains(names, spelt) {
+			if strings.HasPrefix(spelt, t.Folder) && len(spelt) > len(t.Folder) && ValidName(spelt) && !slices.Contains(names, spelt) {
 				names = append(names, spelt)
 			}
 		}

@@ -69,7 +69,7 @@ func ObjectName(rawURL, bucket, emulatorHost string) (string, error) {
 
 func checked(named, name, bucket string) (string, error) {
 	switch {
-	case named == "" || !validName(name):
+	case named == "" || !ValidName(name):
 		return "", ErrURLForm
 	case named != bucket:
 		return "", ErrURLBucket
@@ -77,10 +77,10 @@ func checked(named, name, bucket string) (string, error) {
 	return name, nil
 }
 
-// validName reports whether an object can have the name, by Cloud Storage's rules, and whether nothing can confuse it with
+// ValidName reports whether an object can have the name, by Cloud Storage's rules, and whether nothing can confuse it with
 // another. Cloud Storage allows "." and ".." between slashes. But some software resolves them, as the Firebase Emulator Suite
 // does, and ends at another object.
-func validName(name string) bool {
+func ValidName(name string) bool {
 	dots := slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return part == "." || part == ".." })
 	return name != "" && len(name) <= maxName && utf8.ValidString(name) && !strings.ContainsAny(name, "\r\n") && !dots &&
 		!strings.HasPrefix(name, ".well-known/acme-challenge/")

@@ -1,6 +1,7 @@
 package enginetest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/firesweep/firesweep/shared/collections"
@@ -29,18 +30,15 @@ func (f *Function) SetTodo(t testing.TB, name string, stored ...map[string]any) 
 	})
 }
 
-// StepOf returns objects to delete, as they are stored, of an item that is gone.
-func StepOf(rule, absent string, folder bool, ownerKey string, objects ...any) map[string]any {
-	return map[string]any{
-		"rule": rule, "absent": absent, "account": false, "objects": append([]any{}, objects...), "folder": folder, "ownerKey": ownerKey, "home": "",
-	}
+// StepOf returns an object to delete, or a folder of them, as it is stored, of an item that is gone.
+func StepOf(rule, absent, name, ownerKey string) map[string]any {
+	object := map[string]any{"name": name, "folder": strings.HasSuffix(name, "/"), "ownerKey": ownerKey, "home": ""}
+	return map[string]any{"rule": rule, "absent": absent, "object": object}
 }
 
 // AccountOf returns an account to delete, as it is stored, of an item that is gone.
 func AccountOf(rule, absent string) map[string]any {
-	step := StepOf(rule, absent, false, "")
-	step["account"] = true
-	return step
+	return map[string]any{"rule": rule, "absent": absent, "account": true}
 }
 
 // ItemOf returns an item to judge next, as it is stored.

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/emulator/check"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
@@ -219,9 +220,11 @@ func someTodos(rt *rapid.T) Todo {
 	step := rapid.Custom(func(rt *rapid.T) Step {
 		s := Step{Rule: name.Draw(rt, "rule"), Absent: ref.Draw(rt, "absent"), Account: rapid.Bool().Draw(rt, "account")}
 		if !s.Account {
-			s.Objects = rapid.SliceOfN(name, 1, 3).Draw(rt, "objects")
-			s.Folder, s.Home = rapid.Bool().Draw(rt, "folder"), rapid.SampledFrom([]string{"", "/", "posts/u/"}).Draw(rt, "home")
-			s.OwnerKey = rapid.SampledFrom([]string{"", "postId"}).Draw(rt, "owner")
+			s.Object = cleanup.ObjectDeletion{
+				Name: name.Draw(rt, "object"), Folder: rapid.Bool().Draw(rt, "folder"),
+				OwnerKey: rapid.SampledFrom([]string{"", "postId"}).Draw(rt, "owner"),
+				Home:     rapid.SampledFrom([]string{"", "/", "posts/u/"}).Draw(rt, "home"),
+			}
 		}
 		return s
 	})
@@ -292,7 +295,7 @@ func TestTimeOfATodo(t *testing.T) {
 func FuzzTodo(f *testing.F) {
 	log := &Log{Job: "j", Run: "r"}
 	writes, err := log.Next().Writes(1, nil, Todo{
-		Steps: []Step{{Rule: "r", Absent: documents.Ref{Collection: "a", ID: "b"}, Objects: []string{"x", "y"}}},
+		Steps: []Step{{Rule: "r", Absent: documents.Ref{Collection: "a", ID: "b"}, Object: cleanup.ObjectDeletion{Name: "x"}}},
 		Next:  []Item{{Rule: "r", Ref: documents.Ref{Collection: "a", ID: "b"}}},
 	})
 	if err != nil {
@@ -305,7 +308,7 @@ func FuzzTodo(f *testing.F) {
 			return
 		}
 		for _, s := range todo.Steps {
-			if s.Absent == (documents.Ref{}) || s.Account == (len(s.Objects) > 0) {
+			if s.Absent == (documents.Ref{}) || s.Account == (s.Object.Name != "") || s.Account && s.Object.Folder {
 				t.Errorf("step %+v", s)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 )
 
@@ -18,18 +19,28 @@ type Todo struct {
 	At time.Time `json:"-"` // when it was written: what was made after it stays
 }
 
-// Step is something outside of Firestore: an account, or objects that have all but their names in common. Names are stored once,
-// so that they take no more room than in the document that named them.
+// Step is something outside of Firestore: an account, or objects.
 type Step struct {
-	Rule    string        `json:"rule"`              // that asks for it
-	Absent  documents.Ref `json:"absent"`            // the item, which is gone; if it is back, the step is left out
-	Account bool          `json:"account,omitempty"` // the one whose uid is the item's id
-	Objects []string      `json:"objects,omitempty"`
-	// Folder says that each of Objects is a folder; OwnerKey is the key of metadata in which an object names its owner, the
-	// item's id; one without it stays outside of Home, if that is set.
-	Folder   bool   `json:"folder,omitempty"`
-	OwnerKey string `json:"ownerKey,omitempty"`
-	Home     string `json:"home,omitempty"`
+	Rule    string                 `json:"rule"`              // that asks for it
+	Absent  documents.Ref          `json:"absent"`            // the item, which is gone; if it is back, the step is left out
+	Account bool                   `json:"account,omitempty"` // the one whose uid is the item's id
+	Object  cleanup.ObjectDeletion `json:"object,omitzero"`
+}
+
+func (s Step) valid() bool {
+	if s.Account {
+		return s.Absent != documents.Ref{} && s.Object == cleanup.ObjectDeletion{}
+	}
+	return s.Absent != documents.Ref{} && s.Object.Name != ""
+}
+
+// FollowUp returns what the step asks for.
+func (s Step) FollowUp() cleanup.FollowUp {
+	f := cleanup.FollowUp{Object: s.Object, Absent: s.Absent}
+	if s.Account {
+		f.Account = s.Absent.ID
+	}
+	return f
 }
 
 // Item is something to judge next.
@@ -79,7 +90,7 @@ func ReadTodo(d documents.Document) (t Todo, err error) {
 		}
 	}
 	for _, s := range t.Steps {
-		if s.Absent == (documents.Ref{}) || s.Account == (len(s.Objects) > 0) {
+		if !s.valid() {
 			return t, fmt.Errorf("%w: it holds what is no step", errDamaged)
 		}
 	}

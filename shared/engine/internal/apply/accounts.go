@@ -87,8 +87,11 @@ func (a *Applier) deleteFollowingAccounts(ctx context.Context, all []*decide.Ite
 		return
 	}
 	for _, item := range all {
-		if madeAgain(item) {
+		switch {
+		case madeAgain(item):
 			item.Ends(decide.Fate{Kind: decide.Back, Reason: "an account that was made again since"})
+		case item.Seen != nil && !a.mayDo(item):
+			item.Ends(decide.FateOf(ctx, cleanup.ErrOutOfTime))
 		}
 	}
 	look := func(ctx context.Context, all []*decide.Item) {
@@ -148,7 +151,7 @@ func (a *Applier) sendAccounts(ctx context.Context, due []*decide.Item) {
 		case item.Fate.Err != nil && item.Seen != nil:
 			doubtful = append(doubtful, item)
 		case item.Fate.Kind == decide.Done && accounts.ValidUID(item.UID):
-			told.Account(item.UID, false)
+			told.Account(item.UID, item.Wrote(report.AccountTarget(item.UID), true), false)
 		}
 	}
 	if len(doubtful) == 0 {
@@ -165,7 +168,7 @@ func (a *Applier) sendAccounts(ctx context.Context, due []*decide.Item) {
 		default:
 			item.Fate = decide.Fate{}
 		}
-		told.Account(item.UID, true)
+		told.Account(item.UID, item.Wrote(report.AccountTarget(item.UID), false), true)
 	}
 }
 

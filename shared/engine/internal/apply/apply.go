@@ -74,9 +74,6 @@ func (a *Applier) Apply(ctx context.Context, items []*decide.Item) (unfinished i
 		}
 		batches.Go(func() {
 			defer underWay.Release(weight)
-			for _, item := range batch {
-				a.Doing(item.Planned)
-			}
 			a.do(ctx, batch)
 			for _, item := range batch {
 				a.count(ctx, item)
@@ -203,12 +200,12 @@ func end(ctx context.Context, items []*decide.Item, err error) {
 
 // count counts and logs what became of an item of the plan.
 func (a *Applier) count(ctx context.Context, item *decide.Item) {
-	logged, f := a.HasLogged(item.Target), item.Fate
+	f := item.Fate
 	level, says := slog.LevelInfo, ""
 	did := report.Phrase(item.Action, item.Target) + ": "
 	switch f.Kind {
 	case decide.Done:
-		if a.Counted(item.Action, func(c *report.Counts) { c.Done++ }); !logged {
+		if a.Counted(item.Action, func(c *report.Counts) { c.Done++ }); !item.Logged {
 			says = did + "done"
 		}
 	case decide.Changed, decide.Back:

@@ -123,14 +123,15 @@ func (a *Applier) send(
 	}
 	switch {
 	case err == nil:
-		a.WroteDocuments(ctx, c.writes, false)
+		a.wrote(ctx, c.parts, false)
 	case unsure:
+		parts := c.parts
 		for _, t := range tried {
 			if len(t.writes) > 0 {
-				c.writes = t.writes
+				parts = t.parts
 			}
 		}
-		a.WroteDocuments(ctx, c.writes, true)
+		a.wrote(ctx, parts, true)
 	}
 	if err != nil || c.sent == 0 {
 		a.Log.Over(over...)
@@ -139,6 +140,17 @@ func (a *Applier) send(
 	}
 	c.at = cmp.Or(c.at, at)
 	return c, err
+}
+
+// wrote logs which documents were written; unsure says that the answer was lost.
+func (a *Applier) wrote(ctx context.Context, parts []part, unsure bool) {
+	told := a.Writes(ctx)
+	for _, p := range parts {
+		for _, w := range p.writes {
+			told.Document(w, p.item.Wrote(w.Ref.Path(), !unsure), unsure)
+		}
+	}
+	told.Log()
 }
 
 // record adds to a commit what is saved for undo: of each item its record, then the documents that its writes delete or change,

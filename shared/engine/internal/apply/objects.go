@@ -98,7 +98,7 @@ func (a *Applier) sendObjects(ctx context.Context, due []*decide.Item) {
 			due[i].There = found && failed == nil && now.Generation == d.Generation
 		}
 		if (unsure || err == nil) && !due[i].There {
-			told.Object(d, unsure)
+			told.Object(d, due[i].Wrote(report.ObjectTarget(a.Report.Bucket, d.Name), !unsure), unsure)
 		}
 		return err
 	}) {
@@ -167,24 +167,21 @@ func (a *Applier) objectsOf(ctx context.Context, o cleanup.ObjectDeletion) iter.
 // led returns the object to which an item leads, unless its attributes keep it, or so many led to others before.
 func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []*decide.Item {
 	target := report.ObjectTarget(a.Report.Bucket, o.Name)
-	if reason := decide.KeepsObject(by.Then.Object, o, by.At); reason != "" {
+	if reason := decide.KeepsObject(*by.Then, o, by.At); reason != "" {
 		a.KeepNamed(ctx, target, reason)
 		return nil
 	}
-	if !a.mayDelete(by) {
+	if !a.mayDo(by) {
 		a.fails(decide.FateOf(ctx, cleanup.ErrOutOfTime), by)
 		return nil
 	}
 	d := objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}
-	object := cleanup.DeleteObject{Deletion: d}
-	if by.Then.Absent != (documents.Ref{}) {
-		object.Absent = []documents.Ref{by.Then.Absent}
-	}
+	object := cleanup.DeleteObject{Deletion: d, Absent: []documents.Ref{by.Then.Absent}}
 	return []*decide.Item{{Planned: report.Planned{Target: target}, Object: &object, Of: by}}
 }
 
-// mayDelete reports whether an item may lead to one more object.
-func (a *Applier) mayDelete(by *decide.Item) bool {
+// mayDo reports whether one more of what an earlier run left to do may be done, and counts that.
+func (a *Applier) mayDo(by *decide.Item) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if by.Most == nil {

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -10,38 +11,24 @@ import (
 )
 
 // todoOf returns what is still to be done once changes by a rule are committed: what follows outside of Firestore that no
-// document of the application records, and the items that are judged next. Objects that differ in nothing but their names are one
-// step.
+// document of the application records, and the items that are judged next.
 func (a *Applier) todoOf(rule cleanup.AnyRule, changes []cleanup.Change) runlog.Todo {
 	todo := runlog.Todo{Task: a.WorkersTask()}
-	var last cleanup.FollowUp
 	for _, c := range changes {
 		for _, f := range c.Then {
-			n := len(todo.Steps)
-			step := runlog.Step{Rule: rule.Named(), Absent: f.Absent, Account: f.Account != ""}
-			switch {
-			case f.Recorded != nil:
+			if f.Recorded != nil {
 				continue
-			case n > 0 && joins(f, last):
-				todo.Steps[n-1].Objects = append(todo.Steps[n-1].Objects, f.Object.Name)
-				continue
-			case !step.Account:
-				step.Objects, step.Folder, todo.Bucket = []string{f.Object.Name}, f.Object.Folder, a.Run.Config.Bucket
-				step.OwnerKey, step.Home = f.Object.OwnerKey, f.Object.Home
 			}
-			todo.Steps, last = append(todo.Steps, step), f
+			step := runlog.Step{Rule: rule.Named(), Absent: f.Absent, Account: f.Account != "", Object: f.Object}
+			if todo.Steps = append(todo.Steps, step); !step.Account {
+				todo.Bucket = a.Run.Config.Bucket
+			}
 		}
 		for _, item := range c.Next {
 			todo.Next = append(todo.Next, runlog.Item{Rule: item.Rule.Named(), Ref: item.Ref})
 		}
 	}
 	return todo
-}
-
-// joins reports whether a follow-up deletes an object, and differs from another in nothing but its name.
-func joins(f, other cleanup.FollowUp) bool {
-	other.Object.Name = f.Object.Name
-	return f.Object.Name != "" && f.Object == other.Object && f.Absent == other.Absent && other.Account == ""
 }
 
 // finish does what an earlier run left to do.
@@ -64,7 +51,10 @@ func (a *Applier) finish(ctx context.Context, one []*decide.Item) {
 		f.Most = item.Most
 	}
 	a.LookAgain(ctx, then) // what is back must not count for Most
-	left := a.doRest(ctx, one, then, [][]*decide.Item{next})
+	left := a.doThen(ctx, then)
+	if left.Kind == decide.Done {
+		left = a.doSome(ctx, item, next)
+	}
 	switch left.Kind {
 	case decide.Done:
 		a.Log.Over(item.Ref)
@@ -75,4 +65,26 @@ func (a *Applier) finish(ctx context.Context, one []*decide.Item) {
 	default:
 	}
 	item.Fate = left
+}
+
+// doSome does documents that an interrupted run has left to do, no more than may still be done. What turns out to be done, or not
+// due any more, does not count, so that the next run comes further. It returns why some are left.
+func (a *Applier) doSome(ctx context.Context, of *decide.Item, next []*decide.Item) (left decide.Fate) {
+	for len(next) > 0 {
+		n := len(next)
+		if of.Most != nil {
+			n = min(n, *of.Most)
+		}
+		if n <= 0 {
+			return cmp.Or(left, decide.FateOf(ctx, cleanup.ErrOutOfTime))
+		}
+		left = cmp.Or(left, a.doNext(ctx, []*decide.Item{of}, [][]*decide.Item{next[:n]}))
+		for _, item := range next[:n] {
+			if item.Begun || item.Fate.Kind == decide.Done {
+				a.mayDo(of)
+			}
+		}
+		next = next[n:]
+	}
+	return left
 }

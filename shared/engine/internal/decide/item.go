@@ -29,7 +29,7 @@ type Item struct {
 	At  time.Time // of what follows outside of Firestore: when that was decided; what was made later stays
 
 	Also int  // how many actions more it counts as, for MAX_ACTIONS
-	Most *int // of what an earlier run left to do: how many objects may still be deleted; nil: any number
+	Most *int // how much of what an earlier run left to do may still be done; nil: all
 
 	State
 }
@@ -47,6 +47,7 @@ type State struct {
 	Begun  bool              // a commit has changed it
 	Partly bool              // one has changed what is done before it
 	Handed bool              // a task was handed over before its commit
+	Logged bool              // a line of what was written names it
 	Fate   Fate              // what became of it
 }
 
@@ -60,6 +61,15 @@ func NewItem(of *Item, item cleanup.Item) *Item {
 
 // RoomLeft returns how many documents besides its own its commit may hold.
 func (i *Item) RoomLeft() int { return cmp.Or(i.Room, cleanup.MaxRoom) }
+
+// Wrote returns what the log says of something that was written for the item: the item itself, if it is in the plan and that is
+// what was written, else nothing. sure says that the answer is there.
+func (i *Item) Wrote(target string, sure bool) (by report.Planned) {
+	if i.Of == nil && i.Target == target {
+		i.Logged, by = i.Logged || sure, i.Planned
+	}
+	return by
+}
 
 // Record is what the log says of the item that something belongs to: of what follows outside of Firestore, that is the document
 // that led there, and of a document that is deleted once an account is, that account.

@@ -128,6 +128,8 @@ func (d *Decider) PreviewTodo(ctx context.Context, item *Item, then, next []*Ite
 		switch {
 		case i.Fate.Kind == Back:
 			d.KeepNamed(ctx, d.TargetOf(*i.Then), i.Fate.Reason)
+		case i.Fate.Kind == OutOfTime:
+			item.More = true
 		case i.Fate.Kind != Done:
 			return i.Fate.Err
 		case kept.Kind == Kept:

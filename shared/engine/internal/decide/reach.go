@@ -54,8 +54,7 @@ func Writes(r cleanup.Reach, op documents.Op, ref documents.Ref) bool {
 
 // hasObject reports whether objects that belong to an item with an id are within reach.
 func hasObject(r cleanup.Reach, o cleanup.ObjectDeletion, id string, c config.Config) bool {
-	name, err := objects.ObjectName("gs://b/"+o.Name, "b", "")
-	if o.OwnerKey != "" && o.Owner != id || !o.Folder && (err != nil || name != o.Name) {
+	if !o.Folder && !objects.ValidName(o.Name) {
 		return false
 	}
 	return slices.ContainsFunc(r.Objects, func(f cleanup.Files) bool {

@@ -38,12 +38,11 @@ func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err erro
 	for _, step := range stored.Steps {
 		path := step.Absent.Path()
 		of := &Item{Planned: report.Planned{Action: FinishKind, Target: path, Reason: path + " is deleted"}}
-		for _, f := range followUpsOf(step) {
-			if rules[step.Rule] == nil || !follows(rules[step.Rule].Reaches(), f, d.Run.Config) {
-				refuse("to delete " + d.TargetOf(f))
-			}
-			then = append(then, &Item{Then: &f, UID: f.Account, Of: of, At: stored.At})
+		f := step.FollowUp()
+		if rules[step.Rule] == nil || !follows(rules[step.Rule].Reaches(), f, d.Run.Config) {
+			refuse("to delete " + d.TargetOf(f))
 		}
+		then = append(then, &Item{Then: &f, UID: f.Account, Of: of, At: stored.At})
 	}
 	for _, item := range stored.Next {
 		if rules[item.Rule] == nil || !Has(rules[item.Rule].Reaches(), item.Ref) {
@@ -54,21 +53,6 @@ func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err erro
 		next = append(next, NewItem(of, cleanup.Item{Rule: rules[item.Rule], Ref: item.Ref}))
 	}
 	return then, next, err
-}
-
-// followUpsOf returns the follow-ups that are one step.
-func followUpsOf(s runlog.Step) (all []cleanup.FollowUp) {
-	if s.Account {
-		return []cleanup.FollowUp{{Account: s.Absent.ID, Absent: s.Absent}}
-	}
-	o := cleanup.ObjectDeletion{Folder: s.Folder, OwnerKey: s.OwnerKey, Home: s.Home}
-	if s.OwnerKey != "" {
-		o.Owner = s.Absent.ID
-	}
-	for _, o.Name = range s.Objects {
-		all = append(all, cleanup.FollowUp{Object: o, Absent: s.Absent})
-	}
-	return all
 }
 
 // LookAgain looks up the documents whose absence is the reason to delete items. Those end whose documents are there again, and
@@ -119,10 +103,11 @@ func (i *Item) IsBack() Fate {
 }
 
 // KeepsObject returns why an object is kept to which a deleted document led, "" if it is not.
-func KeepsObject(o cleanup.ObjectDeletion, object objects.Object, at time.Time) string {
+func KeepsObject(f cleanup.FollowUp, object objects.Object, at time.Time) string {
+	o := f.Object
 	owner, named := object.Metadata[o.OwnerKey]
 	switch {
-	case o.OwnerKey != "" && named && owner != o.Owner:
+	case o.OwnerKey != "" && named && owner != f.Absent.ID:
 		return "a file that belongs to another " + strings.TrimSuffix(o.OwnerKey, "Id")
 	case o.Home != "" && !named && !strings.HasPrefix(object.Name, o.Home):
 		return "a file without " + o.OwnerKey + " outside the folder of its document's author"

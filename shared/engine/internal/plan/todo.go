@@ -116,7 +116,7 @@ func (p *Planner) countTodo(ctx context.Context, then, next []*decide.Item) (als
 				return 0, err
 			}
 			for _, object := range page {
-				if decide.KeepsObject(f.Object, object, i.At) == "" {
+				if decide.KeepsObject(*f, object, i.At) == "" {
 					n++
 				}
 			}

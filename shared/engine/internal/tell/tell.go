@@ -33,12 +33,10 @@ type Teller struct {
 	Report *report.Report
 	Logger *slog.Logger
 
-	mu      sync.Mutex     // guards the report while items are being done, and what follows
+	mu      sync.Mutex     // guards the report while items are planned or done, and what follows
 	Wrote   map[string]int // documents, by operation and the collection's id, as in "delete comments"; nil: nobody wants to know
 	invalid map[where]*invalid
-	doing   map[string]report.Planned // the items of actions that are under way, by their targets
-	logged  map[string]bool           // of which of them the log has said that it was done
-	about   int                       // see [report.Progress]
+	about   int // see [report.Progress]
 
 	Warned []string // digests of what the log warns of, or did of an earlier run
 }
@@ -165,6 +163,8 @@ func (t *Teller) KeepNamed(ctx context.Context, target, reason string) {
 
 // Warn implements [cleanup.Plan].
 func (t *Teller) Warn(_ context.Context, warning string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.Report.Warnings = append(t.Report.Warnings, harmless.Text(warning))
 }
 
@@ -194,7 +194,7 @@ func (t *Teller) Forget() {
 	defer t.mu.Unlock()
 	r := t.Report
 	r.Scanned, r.Actions, r.Kept, r.Plan = 0, map[string]report.Counts{}, map[string]int{}, nil
-	r.NotCounted, r.Warnings, t.invalid = nil, nil, nil
+	r.NotCounted, r.Warnings, r.Failures, r.Truncated, t.invalid = nil, nil, []report.Failure{}, false, nil
 }
 
 // Fail implements [cleanup.Plan]: something went wrong with one target.

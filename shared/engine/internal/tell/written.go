@@ -36,17 +36,6 @@ type written struct {
 	Unsure bool `json:"unsure,omitempty"`
 }
 
-// WroteDocuments logs which documents were written, but for the bundle's own records; unsure says that the answer was lost.
-func (t *Teller) WroteDocuments(ctx context.Context, writes []documents.Write, unsure bool) {
-	w := t.Writes(ctx)
-	for _, d := range writes {
-		if !collections.IsOwn(d.Ref.Collection) {
-			w.add(written{Op: string(d.Op), Path: d.Ref.Path(), Unsure: unsure})
-		}
-	}
-	w.Log()
-}
-
 // Writes collects what was written, to be logged together.
 type Writes struct {
 	ctx    context.Context
@@ -58,61 +47,35 @@ type Writes struct {
 // Writes begins to collect what was written.
 func (t *Teller) Writes(ctx context.Context) *Writes { return &Writes{ctx: ctx, teller: t} }
 
-// Doing says that the action on an item begins, so that the line of what is written says why.
-func (t *Teller) Doing(item report.Planned) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.doing == nil {
-		t.doing, t.logged = map[string]report.Planned{}, map[string]bool{}
+// add adds something written, and counts it. by is the item of the plan that it is, zero if it is none.
+func (c *Writes) add(w written, by report.Planned) {
+	w.Action, w.Reason = by.Action, by.Reason
+	if c.teller.Wrote != nil && !w.Unsure {
+		c.teller.mu.Lock()
+		c.teller.Wrote[w.Op+" "+path.Base(path.Dir(w.Path))]++
+		c.teller.mu.Unlock()
 	}
-	t.doing[item.Target] = item
-}
-
-// HasLogged says that the action on an item has ended, and reports whether a line of what was written has named the item.
-func (t *Teller) HasLogged(target string) (logged bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	logged = t.logged[target]
-	delete(t.doing, target)
-	delete(t.logged, target)
-	return logged
-}
-
-// explain says of something written why, if it is an item, and counts it.
-func (t *Teller) explain(w *written) {
-	target := w.Path
-	if w.Op == deleteAccount {
-		target = report.AccountTarget(target)
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.Wrote != nil && !w.Unsure {
-		t.Wrote[w.Op+" "+path.Base(path.Dir(w.Path))]++
-	}
-	if item, is := t.doing[target]; is {
-		w.Action, w.Reason = item.Action, item.Reason
-		t.logged[target] = t.logged[target] || !w.Unsure
-	}
-}
-
-func (c *Writes) add(w written) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.teller.explain(&w)
 	c.writes = append(c.writes, w)
 }
 
-// Object adds the deletion of an object; unsure says that the answer was lost.
-func (c *Writes) Object(d objects.Deletion, unsure bool) {
-	c.add(written{Op: "delete object", Path: report.ObjectTarget(c.teller.Report.Bucket, d.Name),
-		Generation: strconv.FormatInt(d.Generation, 10), Unsure: unsure})
+// Document adds a write of a document, unless that is one of the bundle's own records; unsure says that the answer was lost.
+func (c *Writes) Document(w documents.Write, by report.Planned, unsure bool) {
+	if !collections.IsOwn(w.Ref.Collection) {
+		c.add(written{Op: string(w.Op), Path: w.Ref.Path(), Unsure: unsure}, by)
+	}
 }
 
-const deleteAccount = "delete account"
+// Object adds the deletion of an object.
+func (c *Writes) Object(d objects.Deletion, by report.Planned, unsure bool) {
+	c.add(written{Op: "delete object", Path: report.ObjectTarget(c.teller.Report.Bucket, d.Name),
+		Generation: strconv.FormatInt(d.Generation, 10), Unsure: unsure}, by)
+}
 
 // Account adds the deletion of an account.
-func (c *Writes) Account(uid string, unsure bool) {
-	c.add(written{Op: deleteAccount, Path: uid, Unsure: unsure})
+func (c *Writes) Account(uid string, by report.Planned, unsure bool) {
+	c.add(written{Op: "delete account", Path: uid, Unsure: unsure}, by)
 }
 
 // Log logs what was collected, in as many lines as it needs.

@@ -26,9 +26,16 @@ func TestWrittenLinesFitCloudLogging(t *testing.T) {
 		return documents.Write{Op: documents.Set, Ref: documents.Ref{Collection: collection, ID: "x"}}
 	}
 	writes = append(writes, set("cleanupJobs/testJob/cleanupTodo"), set("cleanupRuns"))
-	r.WroteDocuments(t.Context(), writes, false)
-	r.WroteDocuments(t.Context(), []documents.Write{set("cleanupJobsToo")}, true)
-	r.WroteDocuments(t.Context(), writes[1000:1002], false) // nothing but our own records: no line
+	log := func(writes []documents.Write, unsure bool) {
+		told := r.Writes(t.Context())
+		for _, w := range writes {
+			told.Document(w, report.Planned{}, unsure)
+		}
+		told.Log()
+	}
+	log(writes, false)
+	log([]documents.Write{set("cleanupJobsToo")}, true)
+	log(writes[1000:1002], false) // nothing but our own records: no line
 	lines, found := 0, map[string]bool{}
 	for text := range strings.Lines(out.String()) {
 		lines++
