@@ -194,8 +194,9 @@ func TestWorkerKeeps(t *testing.T) {
 	}
 }
 
-// TestWorkerUnderWayIsHeld: Cloud Tasks delivers a task twice, and an undo takes back what one call did before the other, which began
-// earlier, comes to its commit. That call does nothing, nor is an account deleted by one that is held once its commit is done.
+// TestWorkerUnderWayIsHeld: Cloud Tasks delivers a task twice, and an undo takes back what one call did before the other, which
+// began earlier, comes to its commit. That call does nothing, nor is an account deleted by one that is held once its commit is
+// done.
 func TestWorkerUnderWayIsHeld(t *testing.T) {
 	w := newWorld(t)
 	w.placeholder(t, "u1", true)

@@ -251,8 +251,8 @@ func TestDeletionsAreLogged(t *testing.T) {
 	}
 }
 
-// TestAccountsThatStay: a run cannot delete an account, and another is used right before it is deleted. Their owners delete them later:
-// no run deletes what belongs to them, and an undo brings neither back, for the log does not say that they were deleted.
+// TestAccountsThatStay: a run cannot delete an account, and another is used right before it is deleted. Their owners delete them
+// later: no run deletes what belongs to them, and an undo brings neither back, for the log does not say that they were deleted.
 func TestAccountsThatStay(t *testing.T) {
 	for stays, deleted := range map[string][]string{"refused": {}, "used": {"deleted"}} {
 		t.Run(stays, func(t *testing.T) { accountStays(t, stays, deleted) })
@@ -280,7 +280,8 @@ func accountStays(t *testing.T, stays string, deleted []string) {
 		return nil
 	}
 	f.Hooks.Dial = wire.Before(func(_ context.Context, _ string, request any) error {
-		if commit, is := request.(*firestorepb.CommitRequest); is && broken && strings.Contains(fmt.Sprint(commit.GetWrites()), "/profiles/") {
+		commit, is := request.(*firestorepb.CommitRequest)
+		if is && broken && strings.Contains(fmt.Sprint(commit.GetWrites()), "/profiles/") {
 			return status.Error(codes.PermissionDenied, "not now")
 		}
 		return nil
@@ -296,8 +297,8 @@ func accountStays(t *testing.T, stays string, deleted []string) {
 	enginetest.Want(t, "accounts after the undo", deleted, f.Accounts(t))
 }
 
-// TestARuleThatDeletesNothingAlongAnyMore says what earlier runs left to do, run after run, until somebody finishes it with the rule of
-// then. It asks for that no longer then.
+// TestARuleThatDeletesNothingAlongAnyMore says what earlier runs left to do, run after run, until somebody finishes it with the rule
+// of then. It asks for that no longer then.
 func TestARuleThatDeletesNothingAlongAnyMore(t *testing.T) {
 	rule := fields{"collection": "users", "age": fields{"field": "seenAt", "months": 1}, "maxDuePercent": 100}
 	before := start(t, with(rule, fields{"with": array{fields{"account": "{id}"}}}))
@@ -308,8 +309,8 @@ func TestARuleThatDeletesNothingAlongAnyMore(t *testing.T) {
 	enginetest.Want(t, "first run", report.Failed, before.Run(t, "").Status)
 	edited := enginetest.On(t, newFunction(t, entry(t, rule)), before.Project)
 	edited.Indexes = before.Indexes
-	left := []string{"earlier runs left items half done (commits: 1), and the rule deletes nothing along any more, so no run finishes them: " +
-		"finish them with the file of then: firesweep run cleanupThings --rules OLD.json"}
+	left := []string{"earlier runs left items half done (commits: 1), and the rule deletes nothing along any more, so no run " +
+		"finishes them: finish them with the file of then: firesweep run cleanupThings --rules OLD.json"}
 	reads := []int64{}
 	for run, want := range [][]string{left, left, nil, nil} {
 		if run == 2 {

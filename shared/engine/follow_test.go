@@ -152,8 +152,8 @@ func TestObjectsThatChangeBetweenRuns(t *testing.T) {
 	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 }
 
-// TestADeletionWithoutAnAnswer may have taken effect: an undo brings the object back. Where it did not, the run looks, and an undo
-// leaves what its owner deletes later.
+// TestADeletionWithoutAnAnswer may have taken effect: an undo brings the object back. Where it did not, the run looks, and an
+// undo leaves what its owner deletes later.
 func TestADeletionWithoutAnAnswer(t *testing.T) {
 	for _, tookEffect := range []bool{true, false} {
 		f := ruleFunction(t, filesJob(nil))

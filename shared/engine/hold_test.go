@@ -132,8 +132,8 @@ func TestListedWhileItRuns(t *testing.T) {
 	}
 }
 
-// TestListedWhileItsFolderIsDeleted: a file that somebody puts on the list while the files before it are being deleted is kept. The
-// others go, and the folder waits for it.
+// TestListedWhileItsFolderIsDeleted: a file that somebody puts on the list while the files before it are being deleted is kept.
+// The others go, and the folder waits for it.
 func TestListedWhileItsFolderIsDeleted(t *testing.T) {
 	t.Parallel()
 	s := newStoppable(t, ruleFunction(t, ruleJob("books", bookRule, pageRule)))

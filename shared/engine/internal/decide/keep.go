@@ -20,8 +20,8 @@ func (d *Decider) KeepAll(s jobstate.State) {
 }
 
 // Heed reads again, of a worker, whether it is held and what it keeps, and returns an error if it is held. It has no lease, so
-// nobody who holds it waits for its end. What a transaction reads holds until its commit: so a worker deletes nothing again that an
-// undo brings back meanwhile.
+// nobody who holds it waits for its end. What a transaction reads holds until its commit: so a worker deletes nothing again that
+// an undo brings back meanwhile.
 func (d *Decider) Heed(ctx context.Context, get func(context.Context, []string) (map[string]documents.Document, error)) error {
 	if d.Job.Task == nil {
 		return nil

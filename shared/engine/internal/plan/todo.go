@@ -44,8 +44,8 @@ func (p *Planner) tellLeft(ctx context.Context) error {
 		return fmt.Errorf("count what earlier runs have left to do: %w", err)
 	}
 	if p.Leaves = n > 0; p.Leaves {
-		p.Warn(ctx, fmt.Sprintf("earlier runs left items half done (commits: %d), and the rule deletes nothing along any more, so no run "+
-			"finishes them: finish them with the file of then: firesweep run %s --rules OLD.json", n, p.Job))
+		p.Warn(ctx, fmt.Sprintf("earlier runs left items half done (commits: %d), and the rule deletes nothing along any more, so "+
+			"no run finishes them: finish them with the file of then: firesweep run %s --rules OLD.json", n, p.Job))
 	}
 	return nil
 }

@@ -128,8 +128,8 @@ func (u *undoing) foreseenObject(ctx context.Context, o undo.Object, kept *stora
 	return Outcome{Step: undo.Recreate}, nil
 }
 
-// notBy reports whether somebody else than a run deleted or overwrote an object: before the run was to, or so late that no run was
-// still at it.
+// notBy reports whether somebody else than a run deleted or overwrote an object: before the run was to, or so late that no run
+// was still at it.
 func notBy(at, deleted time.Time) bool {
 	return deleted.Before(at.Add(-undo.ClocksApart)) || deleted.After(at.Add(jobstate.Longest+undo.ClocksApart))
 }
