@@ -138,7 +138,7 @@ func (d *demo) runAll(ctx context.Context) error {
 
 // demonstrate previews a job, runs it, and runs it again to show that nothing is left to do. It returns the run's id.
 func (d *demo) demonstrate(ctx context.Context, e manifest.Entry) (string, error) {
-	say(d.out, 0, "\n%s (%s)\n%s", e.Name, e.When(), e.Description)
+	say(d.out, 0, "\n%s (%s %s)\n%s", e.Name, e.Schedule, e.TimeZone, e.Description)
 	preview, err := d.post(ctx, e.Name, `{"dryRun":true}`)
 	if err != nil {
 		return "", err

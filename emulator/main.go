@@ -124,24 +124,11 @@ func listOf(file string) (functions.List, error) {
 	if err != nil {
 		return functions.List{}, fmt.Errorf("--rules: %w", err)
 	}
-	rules := manifest.File{Name: file, Text: text}
-	l, err := functions.With(rules)
+	l, err := functions.With(manifest.File{Name: file, Text: text})
 	if err != nil {
 		return l, fmt.Errorf("nothing is started, because --rules is wrong:\n%w\nsee %s", err, rulesPage)
 	}
-	served, err := manifest.Enabled(rules)
-	if err != nil {
-		return l, fmt.Errorf("--rules: %w", err)
-	}
-	for _, e := range l.Own {
-		served = append(served, e.Name)
-	}
-	for _, e := range l.All {
-		if e.Worker != "" && slices.Contains(served, e.Name) {
-			served = append(served, e.Worker)
-		}
-	}
-	l.All = slices.DeleteFunc(slices.Clone(l.All), func(e manifest.Entry) bool { return !slices.Contains(served, e.Name) })
+	l.All = slices.DeleteFunc(l.All, func(e manifest.Entry) bool { return !e.Used })
 	if len(l.All) == 0 {
 		return l, fmt.Errorf("--rules: %s has no rule and enables no job; see %s", file, rulesPage)
 	}

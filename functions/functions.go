@@ -38,21 +38,21 @@ type List struct {
 // With returns what there is to run with another list in place of rules.json. A program that imports the bundle has all jobs. The
 // error names every problem of the list.
 func With(rules manifest.File) (List, error) {
-	upstream, err := manifest.Parse(jobs())
-	if err != nil {
-		return List{}, err
-	}
 	entries, err := manifest.Parse(jobs(), rules)
 	if err != nil {
 		return List{}, err
 	}
-	l := List{All: entries, Own: entries[len(upstream):], Jobs: map[string]cleanup.Job{}}
+	l := List{All: entries, Jobs: map[string]cleanup.Job{}}
 	for _, e := range entries {
-		if e.Rule != nil {
-			l.Jobs[e.Name] = declared.Job(e.Name, *e.Rule)
-		} else {
-			l.Jobs[e.Name] = registered[e.Name]
+		if e.Own {
+			l.Own = append(l.Own, e)
 		}
+		job := registered[e.Name]
+		if e.Rule != nil {
+			job = declared.Job(e.Name, *e.Rule)
+		}
+		job.Entry = digestOf(e)
+		l.Jobs[e.Name] = job
 	}
 	return l, nil
 }
@@ -111,12 +111,16 @@ func newFunction(e manifest.Entry, job cleanup.Job, getenv func(string) string) 
 	if err != nil {
 		return nil, err
 	}
+	job.Entry = digestOf(e)
 	f := engine.NewFunction(job, timeout, e.Uses())
-	text, _ := json.Marshal(e) // it was read from JSON
-	f.Entry = digest.Of(string(text))
 	f.StopAfter = time.Duration(e.StopAfterSeconds) * time.Second
 	f.Getenv = getenv
 	return f, nil
+}
+
+func digestOf(e manifest.Entry) string {
+	text, _ := json.Marshal(e) // it was read from JSON
+	return digest.Of(string(text))
 }
 
 var registered = map[string]cleanup.Job{}

@@ -62,6 +62,33 @@ func TestWhatIsListedIsRegistered(t *testing.T) {
 	}
 }
 
+// TestManifest: what can be wrong with an entry that has a package, and neither the reader of the list nor a job's golden file tells.
+func TestManifest(t *testing.T) {
+	all := upstream(t)
+	for _, e := range all {
+		if e.Rule != nil {
+			continue
+		}
+		q, worker := e.Queue, e.Trigger == manifest.Tasks
+		for problem, is := range map[string]bool{
+			"trigger is neither schedule nor tasks":                 e.Trigger != manifest.Schedule && !worker,
+			"it has no role on Firestore, which holds the lease":    !slices.Contains(e.Uses(), config.Firestore),
+			"worker and roles on tasks belong together":             (e.Worker != "") != slices.Contains(e.Uses(), config.Tasks),
+			"stopAfterSeconds is over nine tenths of its timeout":   e.StopAfterSeconds < 0 || e.StopAfterSeconds > e.TimeoutSeconds/10*9,
+			"a worker has a queue, and a job has none":              worker != (q != nil),
+			"a worker has a schedule, retries or a worker":          worker && e.Schedule+e.TimeZone+e.Worker != "" || worker && e.RetryCount+e.StopAfterSeconds > 0,
+			"worker names no worker of its package":                 e.Worker != "" && !slices.ContainsFunc(all, func(w manifest.Entry) bool { return w.Name == e.Worker && w.Queue != nil && w.Package == e.Package }),
+			"no job hands tasks to it":                              worker && !slices.ContainsFunc(all, func(job manifest.Entry) bool { return job.Worker == e.Name }),
+			"its queue lacks a rate, a number or a time":            q != nil && (q.MaxDispatchesPerSecond <= 0 || min(q.MaxConcurrentDispatches, q.MaxAttempts, q.MinBackoffSeconds, q.MaxBackoffSeconds-q.MinBackoffSeconds+1) < 1),
+			"an index is of one field, which Firestore has already": slices.ContainsFunc(e.Indexes, func(i manifest.Index) bool { return len(i.Fields) < 2 && i.QueryScope != "COLLECTION_GROUP" }),
+		} {
+			if is {
+				t.Errorf("manifest.json: %s: %s", e.Name, problem)
+			}
+		}
+	}
+}
+
 var (
 	ok   = check.OK
 	read = check.File
@@ -79,6 +106,10 @@ func upstream(t *testing.T) []manifest.Entry {
 // and names its worker.
 func TestJobsPageAgreesWithManifest(t *testing.T) {
 	page := read(t, "../docs/jobs.md")
+	inWords := map[string]string{ // a schedule that is new in manifest.json needs words here and on the page
+		"0 0 * * *": "Daily at 00:00 ZONE", "0 3 * * *": "Daily at 03:00 ZONE.", "30 3 * * *": "Daily at 03:30 ZONE.", "0 4 * * *": "Daily at 04:00 ZONE.",
+		"10 15 * * *": "Daily at 15:10 ZONE.", "0~59 0~5 * * *": "Daily, some time from 00:00 to 05:59 ZONE:", "*/10 * * * *": "Every 10 minutes (ZONE),",
+	}
 	var got, want []string
 	for _, m := range regexp.MustCompile("(?m)^## `(\\w+)`$").FindAllStringSubmatch(page, -1) {
 		got = append(got, m[1])
@@ -89,9 +120,9 @@ func TestJobsPageAgreesWithManifest(t *testing.T) {
 		}
 		want = append(want, e.Name)
 		text := section(t, page, "## `"+e.Name+"`")
-		begins := strings.NewReplacer("daily ", "Daily at ", "daily, some", "Daily, some", "every", "Every", "minutes UTC", "minutes (UTC)").Replace(e.When())
-		if !strings.HasPrefix(text, begins) {
-			t.Errorf("docs/jobs.md: the section of %s begins with %.60q, want %q", e.Name, text, begins)
+		begins, known := inWords[e.Schedule]
+		if begins = strings.Replace(begins, "ZONE", e.TimeZone, 1); !known || !strings.HasPrefix(text, begins) {
+			t.Errorf("docs/jobs.md: the section of %s begins with %.60q, want %q for %q", e.Name, text, begins, e.Schedule)
 		}
 		if e.Worker != "" && !strings.Contains(text, "**`"+e.Worker+"`**") {
 			t.Errorf("docs/jobs.md: the section of %s does not describe its worker %s", e.Name, e.Worker)

@@ -65,20 +65,15 @@ func TestLocks(t *testing.T) {
 			index("indexElsewhere", "users", "state", "saved.at")
 			index("indexOfOther", "draft", "state", "saved.at")
 			index("indexByOther", "drafts", "state", "secret")
-			for name, field := range map[string][2]string{"noIndex": {"drafts", "state"}, "noneAtAll": {"users", "*"}, "recordsToo": {"cleanupRuns", "expireAt"}} {
-				l.Functions[name] = entry(name, func(e *manifest.Entry) {
-					e.FieldOverrides = []manifest.FieldOverride{
-						{CollectionGroup: "cleanupUndo", FieldPath: "*", Indexes: []manifest.OverrideIndex{}},
-						{CollectionGroup: field[0], FieldPath: field[1], Indexes: []manifest.OverrideIndex{}},
-					}
-				})
-			}
 		},
 		"../terraform/tests/rules/forged.json": func(l *lock) {
 			l.Functions["cleanupBannedUsers"] = entry("cleanupBannedUsers", func(*manifest.Entry) {})
 			l.Functions["cleanupReports"] = entry("cleanupReports", func(*manifest.Entry) {})
 			l.Functions["otherName"] = entry("cleanupBannedUsers", func(*manifest.Entry) {})
 			l.Functions["withWorker"] = entry("withWorker", func(e *manifest.Entry) { e.Worker = "deletePlaceholderUser" })
+			l.Functions["withoutIndex"] = entry("withoutIndex", func(e *manifest.Entry) {
+				e.NotIndexed = []manifest.Field{{CollectionGroup: "drafts", FieldPath: "state"}}
+			})
 			l.Functions["withPackage"] = entry("withPackage", func(e *manifest.Entry) { e.Package = "placeholderusers" })
 		},
 	} {
@@ -127,11 +122,6 @@ func TestTerraformTakesWhatRulesNeed(t *testing.T) {
 					if !strings.Contains(text, `"`+field.FieldPath) {
 						t.Errorf("%s: Terraform would refuse the index of %s by %s: the list does not name that", list, i.CollectionGroup, field.FieldPath)
 					}
-				}
-			}
-			for _, o := range e.FieldOverrides {
-				if len(o.Indexes) == 0 && o.CollectionGroup+"."+o.FieldPath != "cleanupUndo.*" {
-					t.Errorf("%s: Terraform would refuse to index %s.%s no more", list, o.CollectionGroup, o.FieldPath)
 				}
 			}
 		}

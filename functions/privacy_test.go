@@ -211,7 +211,7 @@ func wantNoSecret(
 	t.Helper()
 	for _, refused := range []bool{true, false} {
 		f := enginetest.On(t, newFunction(e.Name), p)
-		f.Now, f.Indexes = now, e.AllIndexes()
+		f.Now, f.Indexes = now, e.Indexes
 		all := []*enginetest.Function{f}
 		if e.Worker != "" {
 			w := enginetest.On(t, newFunction(e.Worker), p)

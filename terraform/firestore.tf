@@ -9,55 +9,48 @@ locals {
       for index in try(f.indexes, []) : join(" ", concat(
         [local.database[name], index.collectionGroup, index.queryScope],
         [for field in index.fields : "${field.fieldPath}:${try(field.order, field.arrayConfig)}"],
-      )) => merge(index, { database = local.database[name] })
+      )) => merge(index, { database = local.database[name] }) if length(index.fields) > 1
     }
   ]...)
 
-  # Fields that are not indexed at all, which only Firesweep's own records have.
-  exemptions = merge([
-    for name, f in local.deployed : {
-      for o in try(f.fieldOverrides, []) : "${local.database[name]} ${o.collectionGroup} ${o.fieldPath}" =>
-      merge(o, { database = local.database[name] }) if length(o.indexes) == 0
-    }
-  ]...)
+  # Fields that no query asks for, by "database collection field": those of Firesweep's own records, and those that a job names. An
+  # undo log holds whole documents: each of its values would be an index entry.
+  not_indexed = concat(
+    [for of in setproduct(local.databases, ["cleanupRuns expireAt", "cleanupUndo expireAt", "cleanupUndo *"]) : join(" ", of)],
+    flatten([
+      for name, f in local.deployed : [for o in try(f.notIndexed, []) : "${local.database[name]} ${o.collectionGroup} ${o.fieldPath}"]
+    ]),
+  )
 
   # Indexes of single fields of collection groups that rules need, by database. These fields are the application's, which may have
   # a TTL policy on them. A resource would hold all settings of such a field and reset those that it does not know.
   group_indexes = {
-    for name, f in local.deployed : local.database[name] => flatten([
-      for o in try(f.fieldOverrides, []) : [
-        for i in o.indexes : "${o.collectionGroup}.${o.fieldPath} ${try(i.order, i.arrayConfig)}" if i.queryScope == "COLLECTION_GROUP"
-      ]
-    ])... if f.package != "placeholderusers"
+    for name, f in local.deployed : local.database[name] => [
+      for i in try(f.indexes, []) : "${i.collectionGroup}.${i.fields[0].fieldPath} ${try(i.fields[0].order, i.fields[0].arrayConfig)}"
+      if length(i.fields) == 1
+    ]... if f.package != "placeholderusers"
   }
 
   # Fields of collection groups that refer to users. They hold ids, so there is no TTL policy on them.
   references = merge([
     for name, f in local.deployed : {
-      for r in length(var.placeholder_references) == 0 ? [
-        for o in try(f.fieldOverrides, []) : "group:${o.collectionGroup}.${o.fieldPath}" if length(o.indexes) > 0
-      ] : var.placeholder_references :
+      for r in length(var.placeholder_references) == 0 ? toset([
+        for i in try(f.indexes, []) : "group:${i.collectionGroup}.${i.fields[0].fieldPath}" if length(i.fields) == 1
+      ]) : var.placeholder_references :
       "${local.database[name]} ${trimprefix(r, "group:")}" => merge(
         regex("^group:(?P<collection>[^.]+)[.](?P<field>.+)$", r), { database = local.database[name] },
       ) if startswith(r, "group:")
     } if f.package == "placeholderusers"
   ]...)
 
-  # What a rule asks Terraform to make that does not follow from the list of rules: an index of what the list does not name, or a
-  # field without indexes that is not of Firesweep's own records.
+  # What a rule asks Terraform to make that does not follow from the list of rules: an index of what the list does not name.
   rules_text  = file(local.rules_file)
   collections = flatten(regexall("\"(?:collection|collectionGroup|subcollection)\"\\s*:\\s*\"(?:[^\"]*/)?([^\"/]+)\"", local.rules_text))
   not_needed = {
-    for name, f in local.deployed : name => contains(keys(local.nine), name) ? [] : concat(
-      [
-        for i in try(f.indexes, []) : "an index of ${i.collectionGroup}" if !contains(local.collections, i.collectionGroup)
-        || !alltrue([for field in i.fields : strcontains(local.rules_text, "\"${field.fieldPath}")])
-      ],
-      [
-        for o in try(f.fieldOverrides, []) : "no index of ${o.collectionGroup}.${o.fieldPath}"
-        if length(o.indexes) == 0 && "${o.collectionGroup}.${o.fieldPath}" != "cleanupUndo.*"
-      ],
-    )
+    for name, f in local.deployed : name => contains(keys(local.nine), name) ? [] : [
+      for i in try(f.indexes, []) : "an index of ${i.collectionGroup}" if !contains(local.collections, i.collectionGroup)
+      || !alltrue([for field in i.fields : strcontains(local.rules_text, "\"${field.fieldPath}")])
+    ]
   }
 }
 
@@ -88,16 +81,24 @@ resource "google_firestore_index" "index" {
   depends_on = [google_project_service.api]
 }
 
-# Large values that no query uses: each element of a list would be an index entry.
-resource "google_firestore_field" "override" {
-  for_each = local.exemptions
+# Reports of runs are deleted after 90 days, and undo logs after undo_days: both say in expireAt when.
+resource "google_firestore_field" "not_indexed" {
+  for_each = toset(local.not_indexed)
 
   project    = var.project
-  database   = each.value.database
-  collection = each.value.collectionGroup
-  field      = each.value.fieldPath
+  database   = split(" ", each.key)[0]
+  collection = split(" ", each.key)[1]
+  field      = split(" ", each.key)[2]
 
   index_config {}
+
+  dynamic "ttl_config" {
+    for_each = endswith(each.key, " expireAt") ? [1] : []
+    content {}
+  }
+
+  # What is there when Firesweep leaves the database must still expire.
+  deletion_policy = endswith(each.key, " expireAt") ? "ABANDON" : null
 
   timeouts {
     create = "4h"
@@ -129,54 +130,6 @@ resource "google_firestore_field" "reference" {
     }
   }
 
-  deletion_policy = "ABANDON"
-
-  timeouts {
-    create = "4h"
-    update = "4h"
-    delete = "4h"
-  }
-
-  depends_on = [google_project_service.api]
-}
-
-# Reports of runs are deleted after 90 days. No query asks for the time.
-resource "google_firestore_field" "run_retention" {
-  for_each = local.databases
-
-  project    = var.project
-  database   = each.key
-  collection = "cleanupRuns"
-  field      = "expireAt"
-
-  index_config {}
-  ttl_config {}
-
-  # What is there when Firesweep leaves the database must still expire.
-  deletion_policy = "ABANDON"
-
-  timeouts {
-    create = "4h"
-    update = "4h"
-    delete = "4h"
-  }
-
-  depends_on = [google_project_service.api]
-}
-
-# The undo logs of runs are deleted after undo_days: whole documents as they were.
-resource "google_firestore_field" "undo_retention" {
-  for_each = local.databases
-
-  project    = var.project
-  database   = each.key
-  collection = "cleanupUndo"
-  field      = "expireAt"
-
-  index_config {}
-  ttl_config {}
-
-  # What is there when Firesweep leaves the database must still expire.
   deletion_policy = "ABANDON"
 
   timeouts {

@@ -30,7 +30,7 @@ locals {
   # The entries of the lock file that no program wrote: one that takes the place of another function, or that is not a rule's.
   forged = [
     for name, f in local.lock.functions : name if !try(
-      jsonencode(f) == jsonencode(local.functions[name]) && f.name == name && f.trigger == "schedule" && f.package == "" && !can(f.worker),
+      jsonencode(f) == jsonencode(local.functions[name]) && f.name == name && f.trigger == "schedule" && f.package == "" && !can(f.worker) && !can(f.notIndexed),
       false,
     )
   ]
@@ -114,7 +114,8 @@ module "job" {
   region          = var.region
   labels          = var.labels
   service_account = google_service_account.function[each.key].email
-  environment = merge(local.environment[each.key], can(each.value.worker) ? {
+  # Its runs say by which schedule they are called, so that the command knows when the next one is due.
+  environment = merge(local.environment[each.key], { SCHEDULE = local.called[each.key] }, can(each.value.worker) ? {
     TASKS_LOCATION        = local.tasks_region
     TASKS_SERVICE_ACCOUNT = google_service_account.function[each.key].email
     TASKS_QUEUE           = google_cloud_tasks_queue.worker[each.value.worker].name

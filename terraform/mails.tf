@@ -5,7 +5,7 @@ locals {
   runbook_page = file("${path.module}/../docs/operations.md")
   # Of this version, as the page is. Only a release has a tag.
   runbook_tag = endswith(local.release, "-dev") ? "main" : "v${local.release}"
-  runbook_url = coalesce(var.runbook_url, "https://github.com/firesweep/firesweep/blob/${local.runbook_tag}/docs/operations.md")
+  runbook_url = "https://github.com/firesweep/firesweep/blob/${local.runbook_tag}/docs/operations.md"
   runbook_sections = {
     failed-or-aborted    = regex("(?s)\n### Failed or aborted\n\n(.+?)\n##", local.runbook_page)[0]
     no-success           = regex("(?s)\n### No success\n\n(.+?)\n##", local.runbook_page)[0]

@@ -16,7 +16,7 @@ locals {
     for name, job in local.jobs : name => local.period[name] <= 86400 && !(
       can(regex("^[0-3]$", split(" ", local.crontab[name])[1])) && can(regex(
         "^(America|Antarctica|Atlantic|Australia|Europe|Pacific|Africa/C|Asia/(Beirut|Famagusta|Gaza|Hebron|Jerusalem|Nicosia))",
-        lookup(var.time_zones, name, job.timeZone),
+        local.time_zone[name],
       ))
     )
   }
@@ -158,7 +158,7 @@ resource "time_static" "since" {
   triggers = {
     dry_run  = tostring(lookup(var.dry_run, each.key, true))
     paused   = tostring(local.paused[each.key])
-    schedule = "${local.crontab[each.key]} ${lookup(var.time_zones, each.key, each.value.timeZone)}"
+    schedule = local.called[each.key]
   }
 }
 

@@ -4,7 +4,7 @@ locals {
   # By service, the command of gcloud that lists its regions.
   region_lists = { functions = "functions regions list", tasks = "tasks locations list", scheduler = "scheduler locations list" }
 
-  # As Google's pages listed them in the month asOf. nearest has the regions that lack a service.
+  # As Google's pages listed them in the month asOf.
   region_file = jsondecode(file("${path.module}/regions.json"))
   regions = {
     for service in keys(local.region_lists) : service => setunion(local.region_file[service], lookup(var.new_regions, service, []))
@@ -12,12 +12,6 @@ locals {
 
   tasks_region     = coalesce(var.tasks_region, var.region)
   scheduler_region = coalesce(var.scheduler_region, var.region)
-
-  # The regions with a service that are nearest to the functions.
-  nearest = {
-    for service, regions in local.regions :
-    service => join(", ", [for r in concat([var.region], lookup(local.region_file.nearest, var.region, [])) : r if contains(regions, r)])
-  }
 
   # Google may have brought a service to a region since then.
   newer_regions = {

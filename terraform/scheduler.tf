@@ -12,6 +12,9 @@ locals {
     ])
   }
 
+  time_zone = { for name, f in local.jobs : name => lookup(var.time_zones, name, f.timeZone) }
+  called    = { for name, cron in local.crontab : name => "${cron} ${local.time_zone[name]}" }
+
   # The longest time between two runs, in seconds, for the alert on missing successes. Lists and ranges are rounded up:
   # weekdays only counts as a week.
   period = {
@@ -30,7 +33,7 @@ locals {
   cron_fields = [
     { name = "minute", least = 0, most = 59 }, { name = "hour", least = 0, most = 23 },
     { name = "day of the month", least = 1, most = 31 }, { name = "month", least = 1, most = 12 },
-    { name = "day of the week", least = 0, most = 7 },
+    { name = "day of the week", least = 0, most = 6 },
   ]
   cron_problems = {
     for name, cron in local.cron : name => flatten([
@@ -66,7 +69,7 @@ resource "google_cloud_scheduler_job" "job" {
   description = each.value.description
 
   schedule  = local.crontab[each.key]
-  time_zone = lookup(var.time_zones, each.key, each.value.timeZone)
+  time_zone = local.time_zone[each.key]
   paused    = local.paused[each.key]
 
   # The function ends by itself before its timeout. Cloud Scheduler waits a little longer, and at most 30 minutes.

@@ -28,7 +28,7 @@ variable "tasks_region" {
       length(local.job_of) == 0 || contains(local.regions.tasks, coalesce(var.tasks_region, var.region))
       || var.tasks_region == null && !contains(local.regions.functions, var.region) # which region itself says
     )
-    error_message = "Cloud Tasks is not in ${coalesce(var.tasks_region, var.region)}: set tasks_region to a region that has it. The nearest: ${local.nearest.tasks}. ${local.newer_regions.tasks}"
+    error_message = "Cloud Tasks is not in ${coalesce(var.tasks_region, var.region)}: set tasks_region to one of ${join(", ", local.regions.tasks)}. ${local.newer_regions.tasks}"
   }
 }
 
@@ -42,7 +42,7 @@ variable "scheduler_region" {
       contains(local.regions.scheduler, coalesce(var.scheduler_region, var.region))
       || var.scheduler_region == null && !contains(local.regions.functions, var.region)
     )
-    error_message = "Cloud Scheduler is not in ${coalesce(var.scheduler_region, var.region)}: set scheduler_region to a region that has it. The nearest: ${local.nearest.scheduler}. ${local.newer_regions.scheduler}"
+    error_message = "Cloud Scheduler is not in ${coalesce(var.scheduler_region, var.region)}: set scheduler_region to one of ${join(", ", local.regions.scheduler)}. ${local.newer_regions.scheduler}"
   }
 }
 
@@ -439,16 +439,5 @@ variable "max_owners" {
   validation {
     condition     = var.max_owners >= 1000 && var.max_owners <= 2147483647 && floor(var.max_owners) == var.max_owners
     error_message = "max_owners must be a whole number from 1000 to 2147483647."
-  }
-}
-
-variable "runbook_url" {
-  description = "Address of docs/operations.md; alerts link to its sections. Unset: the page of this version."
-  type        = string
-  default     = null
-
-  validation {
-    condition     = var.runbook_url == null ? true : can(regex("^https?://[^#\\s]+$", var.runbook_url))
-    error_message = "runbook_url must be an http or https address without a #section, which the alerts add."
   }
 }

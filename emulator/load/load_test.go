@@ -212,7 +212,7 @@ func benchmarked(b *testing.B, p *backendstest.Project, what, rule string) *engi
 		b.Fatal(err)
 	}
 	f := enginetest.On(b, engine.NewFunction(declared.Job(name, *entries[0].Rule), 30*time.Minute, entries[0].Uses()), p)
-	f.Indexes = entries[0].AllIndexes()
+	f.Indexes = entries[0].Indexes
 	f.Now = time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second)
 	return f
 }

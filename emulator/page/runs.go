@@ -26,7 +26,7 @@ type overview struct {
 type job struct {
 	Name        string `json:"name"`
 	Description string `json:"description"` // of a declared rule, the rule in words
-	When        string `json:"when"`        // in words, with the time zone
+	Schedule    string `json:"schedule"`    // with the time zone
 	Worker      string `json:"worker,omitempty"`
 	Database    string `json:"database"`
 	UndoDays    int    `json:"undoDays"`          // for how long a run can be taken back
@@ -40,7 +40,7 @@ func (o Options) jobs(context.Context, struct{}) (overview, error) {
 		if e.Trigger != manifest.Schedule {
 			continue
 		}
-		j := job{Name: e.Name, Description: e.Description, When: e.When(), Worker: e.Worker}
+		j := job{Name: e.Name, Description: e.Description, Schedule: e.Schedule + " " + e.TimeZone, Worker: e.Worker}
 		if e.Rule != nil {
 			j.Description = "It " + e.Words() + "."
 		}

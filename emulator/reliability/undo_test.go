@@ -195,7 +195,7 @@ func (w *world) resume(t *testing.T) {
 		names = append(names, w.worker.Name)
 	}
 	for _, name := range names {
-		ok(t, p.Resume(t.Context(), name))
+		ok(t, p.Store(name).Resume(t.Context()))
 	}
 	if w.deliver(t, Undisturbed()); w.worker != nil && w.pending() == 0 {
 		w.Tasks().Clear()

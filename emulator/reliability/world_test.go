@@ -186,7 +186,7 @@ func (w *world) start(t *testing.T, job cleanup.Job, steps *Steps) *started {
 	f.Clock = func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
 	s.Function = enginetest.On(t, f, w.Project)
 	if e, ok := exampleOf(job.Name); ok {
-		s.Indexes = e.AllIndexes()
+		s.Indexes = e.Indexes
 	}
 	maps.Copy(s.Env, w.env)
 	s.Env["TASKS_TARGET_URL"] = "http://127.0.0.1:1/" // nothing is delivered to a job that is tried without its worker

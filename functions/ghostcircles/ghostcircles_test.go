@@ -15,6 +15,7 @@ import (
 	"github.com/firesweep/firesweep/functions/notifications"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // TestAClaimedCircleOfNobody is deleted though its owner is gone, and the log says that nobody was told.
@@ -219,6 +220,34 @@ func TestPostsWrittenMeanwhile(t *testing.T) {
 		left = left.With(told(toldOf(id, "読書会", notifications.Japanese.GhostCircleDeleted, now), now))
 	}
 	left.Is(t, f)
+}
+
+// TestPartOfAnUndo: all that was deleted with a circle comes back with it, whichever of both ways names it, and no other circle.
+func TestPartOfAnUndo(t *testing.T) {
+	for name, part := range map[string]restore.Options{
+		"only": {Only: []string{"circles/c"}}, "where": {Where: &restore.Where{Field: "ownerId", Value: "u0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFunction(t)
+			f.Env["UNDO_DAYS"] = "7"
+			circles := world{
+				"circles/c": owned(circle(daysAgo(400), nil, daysAgo(8)), "u0", "hers"), "posts/c": post("c"), "comments/c": on("c"),
+			}
+			circles.Write(t, f)
+			f.SetAlike(t, 2, "users/u%d", hana)
+			f.Set(t, "circles/d", owned(circle(daysAgo(400), nil, daysAgo(8)), "u1", "others"))
+			f.Set(t, "posts/d", post("d"))
+			rep := f.Run(t, "")
+			enginetest.WantReport(t, rep, report.Completed, enginetest.Done(toDelete, 2))
+			part.Apply = true
+			check.OK(t, f.Restorer(t, f.Clock).Undo(t.Context(), rep.RunID, part, func(restore.Outcome) error { return nil }))
+			for path, want := range circles {
+				collection, id, _ := strings.Cut(path, "/")
+				check.Same(t, path, want, f.Documents(t, collection)[id])
+				check.Same(t, collection, 1, len(f.IDs(t, collection)))
+			}
+		})
+	}
 }
 
 // afterPosts calls after each commit that deleted posts, before the next begins.

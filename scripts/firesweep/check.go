@@ -36,7 +36,6 @@ type checked struct {
 	Does     string                      `json:"does"`     // in a sentence
 	Schedule string                      `json:"schedule"`
 	TimeZone string                      `json:"timeZone"`
-	When     string                      `json:"when"`               // the same in words
 	Reads    string                      `json:"reads,omitempty"`    // what each run reads beside the items that are due
 	Judged   map[string][]string         `json:"judgedBy,omitempty"` // fields by collection; of a rule
 	Note     string                      `json:"note,omitempty"`
@@ -147,8 +146,8 @@ func (a *app) checkLock() error {
 // checked returns what is known of a job without running it.
 func (a *app) checked(e manifest.Entry) checked {
 	c := checked{
-		Job: e.Name, Declared: e.Rule != nil, Own: a.owns(e), Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone,
-		When: e.When(), Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.AllIndexes()),
+		Job: e.Name, Declared: e.Rule != nil, Own: e.Own, Does: e.Description, Schedule: e.Schedule, TimeZone: e.TimeZone,
+		Roles: e.Roles, Indexes: slices.Concat([]manifest.Index{}, e.Indexes),
 	}
 	if e.Rule != nil {
 		c.Does, c.Reads, c.Judged, c.Note = e.Words(), readsOf(*e.Rule), e.Judged(), noteOn(*e.Rule)
@@ -223,7 +222,7 @@ func (c checked) facts() [][2]string {
 		indexes = append(indexes, text)
 	}
 	return [][2]string{
-		{"runs", c.When},
+		{"runs", c.Schedule + " " + c.TimeZone},
 		{"reads", c.Reads},
 		{"clients", prefixed("can make this rule delete, if your security rules let them write ", judgedWords(c.Judged))},
 		{"roles", strings.Join(roles, ", ")},

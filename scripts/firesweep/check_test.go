@@ -38,10 +38,10 @@ func TestCheckTheExamples(t *testing.T) {
 	want(t, "checks", len(blocks), len(got))
 	for _, c := range got {
 		type told struct {
-			Declared, Does, Roles, When bool
+			Declared, Does, Roles bool
 		}
-		want(t, c.Job, told{true, true, true, true}, told{
-			c.Declared, c.Does != "", len(c.Roles) > 0, c.When != "",
+		want(t, c.Job, told{true, true, true}, told{
+			c.Declared, c.Does != "", len(c.Roles) > 0,
 		})
 		note := map[string]string{"cleanupUnusedPictures": "any other is deleted",
 			"cleanupOrphanedAvatars": "something else there is deleted"}[c.Job]
@@ -94,7 +94,7 @@ func TestCheckForPeople(t *testing.T) {
   and whose updatedAt is more than 90 days ago, unless holds/{id} exists; with
   each, also the objects drafts/** that coverUrl refers to.
 
-  runs      daily, some time from 04:00 to 04:59 Europe/Berlin
+  runs      0~59 4 * * * Europe/Berlin
   reads     each document that is old enough, in every run: no index
             knows which of them are due; every document of drafts, once in a run
             that deletes: another may refer to the same
@@ -119,7 +119,7 @@ The indexes, to add to the Firebase CLI's firestore.indexes.json:
 		c.Reads)
 
 	c = parsed[checks](t, o.well(t, "check", "--rules", rules, "cleanupExports", "--json")).Checks[0]
-	want(t, "when", "day 1 of each month 03:00 UTC", c.When)
+	want(t, "schedule", "0 3 1 * * UTC", c.Schedule+" "+c.TimeZone)
 }
 
 // TestCheckOfWhatIsBuiltIn: a job is shown if it is enabled or asked for.
@@ -132,7 +132,7 @@ func TestCheckOfWhatIsBuiltIn(t *testing.T) {
 	got := parsed[checks](t, o.well(t, "check", "--json", "checkGhostCircles", "cleanupReports")).Checks
 	want(t, "declared", []bool{false, true}, []bool{got[0].Declared, got[1].Declared})
 	o.inApp(t, map[string]string{"firesweep.json": `{"rules":[],"enabled":["cleanupReports"]}`})
-	wantParts(t, o.well(t, "check"), "cleanupReports\n", "daily 00:00 Asia/Tokyo")
+	wantParts(t, o.well(t, "check"), "cleanupReports\n", "0 0 * * * Asia/Tokyo")
 }
 
 // TestCheckOfAWrongList: all of it is said, and nothing else.
@@ -242,7 +242,7 @@ func TestIndexes(t *testing.T) {
 			all = append(all, indexWords(i))
 		}
 		for _, f := range file.FieldOverrides {
-			text := f.field()
+			text := f.CollectionGroup + "." + f.FieldPath
 			for _, i := range f.Indexes {
 				text += " " + i.Order + i.ArrayConfig + " (" + i.QueryScope + ")"
 			}

@@ -135,7 +135,7 @@ func (p *patient) examineGoogle(ctx context.Context) {
 		d := database{p, fire.Projects.Databases, id, "projects/" + p.project + "/databases/" + id}
 		d.examine(ctx)
 		for _, job := range databases[id] {
-			for _, index := range job.AllIndexes() {
+			for _, index := range job.Indexes {
 				d.examineIndex(ctx, job.Name, index)
 			}
 		}
@@ -329,13 +329,13 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(record.Err, record.TooLong(p.configs[job.Name], job.Name, p.clock())); err != nil {
-		p.add(job.Name, levelProblem, "Run the request in the message: nothing will change by itself.", "No run can begin: %s", err)
+	if err := errors.Join(record.Err, record.TooLong(job.Name, p.clock())); err != nil {
+		p.add(job.Name, levelProblem, "Delete that field: nothing will change by itself.", "No run can begin: %s", err)
 		return nil
 	}
 	if record.Held != nil {
 		p.add(job.Name, levelWarning, "When the rule and the data are right: "+p.cmd("resume", record.Held.Record), "It is held %s.",
-			since(*record.Held))
+			*record.Held)
 	}
 	left, err := p.leftBy(ctx, job, record)
 	if left > 0 {

@@ -54,7 +54,7 @@ func (g *google) bucket() fields {
 func (g *google) indexes(entries []manifest.Entry) map[string][]any {
 	at := map[string][]any{}
 	for _, e := range entries {
-		for _, i := range e.AllIndexes() {
+		for _, i := range e.Indexes {
 			path := "/v1/projects/" + g.o.ID + "/databases/(default)/collectionGroups/" + i.CollectionGroup + "/indexes"
 			if len(i.Fields) == 1 {
 				path = strings.TrimSuffix(path, "indexes") + "fields/" + i.Fields[0].FieldPath

@@ -27,8 +27,8 @@ func (a *app) former(ctx context.Context) ([]heldJob, error) {
 func (a *application) knows(job string) bool { _, known := a.Jobs[job]; return known }
 
 // leftBy returns after how many commits a job has left something to do that its rule, as it is now, does not do.
-func (a *app) leftBy(ctx context.Context, job manifest.Entry, r record) (int, error) {
-	if a.Jobs[job.Name].Leaves() || r.Holder != "" && a.clock().Before(r.Until) {
+func (a *app) leftBy(ctx context.Context, job manifest.Entry, r jobstate.Record) (int, error) {
+	if a.Jobs[job.Name].Leaves() || r.Leased(r.Now) != "" {
 		return 0, nil
 	}
 	p, err := a.reading(ctx, job)
@@ -47,7 +47,7 @@ func (a *app) halfDone(ctx context.Context) (left []heldJob, err error) {
 	for _, f := range all {
 		found, failed := f.in.DB.First(ctx, documents.Query{Collection: runlog.TodosOf(f.Job), Select: documents.NameOnly}, "", 1)
 		err = cmp.Or(err, failed)
-		if len(found) > 0 && f.record.State.Leased(f.record.Now) == "" {
+		if len(found) > 0 && f.record.Leased(f.record.Now) == "" {
 			left = append(left, f)
 		}
 	}

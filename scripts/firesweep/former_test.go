@@ -63,8 +63,8 @@ func calledOtherwise(t *testing.T, killed bool) {
 	}
 	wantNone(t, o.well(t, "plan", "--rules", "old.json"), "half done")
 	wantParts(t, oneLine(o.well(t, "doctor")), "warning: cleanupDrafts: It left items half done, and no rule has that name any more", finish)
-	edited := oneLine(o.well(t, "doctor", "--rules", "edited.json"))
-	wantParts(t, edited, "It left items half done (commits: 1), and deletes nothing along any more", finish)
+	out, _ := o.ends(t, exitFailed, "doctor", "--rules", "edited.json")
+	wantParts(t, oneLine(out), "It left items half done (commits: 1), and deletes nothing along any more", finish)
 	wantParts(t, oneLine(o.well(t, "runs")), "cleanupDrafts ran at 2026-01-10 15:00 UTC, and no rule has that name any more: firesweep show "+shortID(run))
 	for _, id := range []string{run, shortID(run), "cleanupDrafts"} {
 		out, _ := o.ends(t, exitFailed, "show", id)

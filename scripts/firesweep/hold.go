@@ -39,7 +39,7 @@ type heldJob struct {
 	Error         string `json:"error,omitempty"` // why nothing was changed, or why the job's record cannot be read
 
 	until  time.Time // when the lease of what stops ends
-	record restore.Record
+	record jobstate.Record
 	in     restore.Project
 }
 
@@ -98,8 +98,8 @@ roles/datastore.user, for the list roles/datastore.viewer.`,
 			return wrongUse("name the jobs, or give --all, or --keep PATH")
 		case f.because == "" && !f.stop:
 			return wrongUse("say why, for those who come after you: --because TEXT")
-		case len(f.because) > mostBecause:
-			return wrongUse("--because has %d bytes, and may have %d", len(f.because), mostBecause)
+		case len(f.because) > jobstate.MaxWhy:
+			return wrongUse("--because has %d bytes, and may have %d", len(f.because), jobstate.MaxWhy)
 		}
 		for _, path := range f.keep {
 			if err := jobstate.CheckKept(path); err != nil {
@@ -111,9 +111,6 @@ roles/datastore.user, for the list roles/datastore.viewer.`,
 	return c
 }
 
-// mostBecause is how many bytes a reason may have.
-const mostBecause = 500
-
 func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 	h, err := a.holding(c.Context(), f.all || len(f.keep) > 0, names)
 	if err != nil {
@@ -124,12 +121,12 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 		h.Jobs = h.forAll()
 	}
 	if len(f.keep) > 0 {
+		by := jobstate.Hold{At: a.clock().UTC(), By: who(), Why: f.because}
 		var back []string
 		for _, path := range f.keep {
 			if err := a.mustBeThere(c.Context(), path); err != nil {
 				return err
 			}
-			by := jobstate.Hold{At: a.clock().UTC(), By: who(), Why: f.because}
 			h.Keep = append(h.Keep, keptItem{Kept: jobstate.Kept{Path: path, Hold: by}})
 			back = append(back, "--keep "+quoted(path))
 		}
@@ -138,17 +135,18 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 			p.Type("resume", back...)
 		}
 		return a.change(c, f.yes, nil, h, "Have all jobs keep this", kept, func(p restore.Project, _ *heldJob) error {
-			return p.Keep(c.Context(), who(), f.because, f.keep...)
+			return jobstate.Keep(c.Context(), p.DB, by, f.keep...)
 		})
 	}
-	because, question := cmp.Or(f.because, "somebody stopped it"), "Hold "+plural(len(h.Jobs), "job")
+	by := jobstate.Hold{At: a.clock().UTC(), By: who(), Why: cmp.Or(f.because, "somebody stopped it")}
+	question := "Hold " + plural(len(h.Jobs), "job")
 	steps := []func(restore.Project, *heldJob) error{func(p restore.Project, j *heldJob) error {
 		if f.all && j.Job != jobstate.AllJobs {
 			return nil
 		}
-		err := p.Hold(c.Context(), j.Job, who(), because)
+		err := p.Store(j.Job).Hold(c.Context(), by)
 		if err == nil && j.At.IsZero() {
-			j.Hold = jobstate.Hold{At: a.clock().UTC(), By: who(), Why: because}
+			j.Hold = by
 		}
 		return err
 	}}
@@ -157,7 +155,10 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 	}
 	if f.stop {
 		question += ", and end what is under way"
-		steps = append(steps, func(p restore.Project, j *heldJob) error { return a.tellToStop(c.Context(), p, j) })
+		steps = append(steps, func(p restore.Project, j *heldJob) (err error) {
+			j.Stops, j.until, err = p.Store(j.Job).Stop(c.Context())
+			return err
+		})
 	}
 	held := func(p *printer, jobs []string) {
 		if f.all {
@@ -276,7 +277,7 @@ func (a *app) resume(c *cobra.Command, f holdFlags, names []string) error {
 		}
 		judged := func(p *printer, _ []string) { p.Say("", 0, 2, "From their next run on, the jobs judge it again.") }
 		return a.change(c, f.yes, nil, h, "Let the jobs judge this again", judged, func(p restore.Project, _ *heldJob) error {
-			return p.Unkeep(c.Context(), paths...)
+			return jobstate.Unkeep(c.Context(), p.DB, paths...)
 		})
 	}
 	h.Jobs, h.Keep = h.held(), []keptItem{}
@@ -293,7 +294,7 @@ func (a *app) resume(c *cobra.Command, f holdFlags, names []string) error {
 	}
 	question := "Let " + plural(len(h.Jobs), "job") + " run again"
 	return a.change(c, f.yes, names, h, question, resumed, func(p restore.Project, j *heldJob) error {
-		return p.Resume(c.Context(), j.Job)
+		return p.Store(j.Job).Resume(c.Context())
 	})
 }
 
@@ -312,13 +313,13 @@ func (a *app) holding(ctx context.Context, all bool, names []string) (h holding,
 		if err != nil {
 			return err
 		}
-		records, err := p.Records(ctx)
-		there := map[string]restore.Record{jobstate.AllJobs: {Job: jobstate.AllJobs}}
+		records, err := jobstate.Records(ctx, p.DB.Reader)
+		there := map[string]jobstate.Record{jobstate.AllJobs: {Job: jobstate.AllJobs}}
 		for _, e := range a.All {
 			cfg, wrong := a.settings(e, config.Firestore)
 			uses := func(job manifest.Entry) bool { return job.Name == e.Name || job.Worker == e.Name }
 			if cfg.Database == p.Config.Database && (len(names) > 0 || slices.ContainsFunc(a.used(), uses)) {
-				there[e.Name] = restore.Record{Job: e.Name}
+				there[e.Name] = jobstate.Record{Job: e.Name}
 			}
 			err = cmp.Or(err, wrong)
 		}
@@ -435,25 +436,11 @@ func (a *app) change(c *cobra.Command, yes bool, names []string, h holding, ques
 	}, h.failed())
 }
 
-// tellToStop tells the run of a job to stop, if one is under way.
-func (a *app) tellToStop(ctx context.Context, p restore.Project, j *heldJob) error {
-	s, now, err := p.State(ctx, j.Job)
-	if err != nil || s.Leased(now) == "" || s.Run() == "" {
-		return err
-	}
-	err = jobstate.Stop(ctx, p.DB, p.Config, j.Job, s.Run())
-	if errors.Is(err, jobstate.ErrNotUnderWay) { // it has ended meanwhile
-		return nil
-	}
-	j.Stops, j.until = s.Run(), s.Until
-	return err
-}
-
 // holding prints jobs, and things that jobs keep. Since when and why is said once of those that have it in common.
 func (p *printer) holding(h holding) {
 	said := ""
 	list := func(verb string, hold jobstate.Hold, name, database string) {
-		if text := verb + " " + since(hold) + ":"; text != said && !hold.At.IsZero() {
+		if text := verb + " " + hold.String() + ":"; text != said && !hold.At.IsZero() {
 			p.Say("", 0, 2, "%s", text)
 			said = text
 		}
@@ -476,17 +463,7 @@ func (p *printer) holding(h holding) {
 	}
 }
 
-// since says since when something is held or kept, by whom, why, and by undoing which run: texts that somebody else may have
-// written.
-func since(h jobstate.Hold) string {
-	by := ""
-	if h.RunID != "" {
-		by = " (" + h.RunID + ")"
-	}
-	return "since " + when(h.At) + " UTC" + prefixed(" by ", h.By) + fmt.Sprintf(", because %.*q", mostBecause, h.Why) + by
-}
-
 // heldWords says of a job that is held since when, by whom and why, and the way out.
 func (p *printer) heldWords(held jobstate.Hold) string {
-	return "held " + since(held) + ". It does nothing until " + p.cmd("resume", held.Record)
+	return "held " + held.String() + ". It does nothing until " + p.cmd("resume", held.Record)
 }

@@ -55,7 +55,7 @@ func TestHoldAndResume(t *testing.T) {
 
 	rep := o.called(t, "cleanupReports", "")
 	want(t, "the run", report.Skipped, rep.Status)
-	wantParts(t, strings.Join(rep.Warnings, ""), "held since 2026-01-10T15:00:00Z by ")
+	wantParts(t, strings.Join(rep.Warnings, ""), "held since 2026-01-10 15:00 UTC by ")
 	const held, wayOut = `held since 2026-01-10 15:00 UTC by `, "firesweep resume cleanupReports"
 	wantParts(t, oneLine(o.well(t, "hold")), "since 2026-01-10 15:00 UTC by ", `, because "it's \x1b[2J wrong"`, "firesweep resume JOB")
 	wantParts(t, oneLine(o.well(t, "runs", "cleanupReports")), held, wayOut, "skipped")
@@ -165,7 +165,7 @@ func TestHoldKeep(t *testing.T) {
 	}
 	args := []string{"hold", "--because", "legal hold", "--keep", "reports/a", "--keep", "reports/b/notes/"}
 	out, errs := o.ends(t, exitWrongUse, args...)
-	wantParts(t, out, "reports/a", "reports/b/notes/", `because "legal hold"`)
+	wantParts(t, oneLine(out), "reports/a", "reports/b/notes/", `because "legal hold"`)
 	wantParts(t, errs, "firesweep hold --because 'legal hold' --keep reports/a --keep reports/b/notes/ --yes\n")
 	wantParts(t, o.well(t, append(args, "--yes")...), "The jobs keep it", "firesweep resume --keep reports/a --keep reports/b/notes/")
 	kept := parsed[holding](t, o.well(t, "hold", "--json")).Keep

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,52 +14,76 @@ import (
 // indexFile is a file that the Firebase CLI deploys: https://firebase.google.com/docs/reference/firestore/indexes.
 type indexFile struct {
 	Indexes        []manifest.Index `json:"indexes"`
-	FieldOverrides []fileOverride   `json:"fieldOverrides"`
+	FieldOverrides []fieldOverride  `json:"fieldOverrides"`
 }
 
-type fileOverride struct {
-	manifest.FieldOverride
-	TTL bool `json:"ttl,omitempty"`
+// fieldOverride says which indexes a field has instead of the automatic ones. Without any, it is not indexed.
+type fieldOverride struct {
+	manifest.Field
+	Indexes []fieldIndex `json:"indexes"`
+	TTL     bool         `json:"ttl,omitempty"`
 }
 
-func (o fileOverride) field() string { return o.CollectionGroup + "." + o.FieldPath }
+// fieldIndex is one index of a single field.
+type fieldIndex struct {
+	QueryScope  string `json:"queryScope"`
+	Order       string `json:"order,omitempty"`
+	ArrayConfig string `json:"arrayConfig,omitempty"`
+}
+
+// ofRecords are the fields of Firesweep's own records that no query asks for. terraform/firestore.tf makes the same.
+var ofRecords = []fieldOverride{
+	{manifest.Field{CollectionGroup: "cleanupRuns", FieldPath: "expireAt"}, []fieldIndex{}, true},
+	{manifest.Field{CollectionGroup: collections.Undo, FieldPath: "expireAt"}, []fieldIndex{}, true},
+	{manifest.Field{CollectionGroup: collections.Undo, FieldPath: "*"}, []fieldIndex{}, false},
+}
+
+// automatic are the indexes that Firestore makes for a field by default.
+var automatic = []fieldIndex{
+	{QueryScope: "COLLECTION", Order: "ASCENDING"}, {QueryScope: "COLLECTION", Order: "DESCENDING"},
+	{QueryScope: "COLLECTION", ArrayConfig: "CONTAINS"},
+}
 
 // indexesOf returns what jobs and their workers need of a database beside the automatic indexes, sorted: composite indexes,
 // fields with other indexes than the automatic ones, and the TTL policies of the bundle's own records.
 func (a *app) indexesOf(jobs []manifest.Entry) (indexFile, error) {
-	file := indexFile{Indexes: []manifest.Index{}, FieldOverrides: []fileOverride{}}
+	file := indexFile{Indexes: []manifest.Index{}, FieldOverrides: []fieldOverride{}}
 	all, err := a.withGroups(slices.DeleteFunc(slices.Clone(a.All), func(e manifest.Entry) bool {
 		return !slices.ContainsFunc(jobs, func(job manifest.Entry) bool { return job.Name == e.Name || job.Worker == e.Name })
 	}))
 	if err != nil {
 		return file, err
 	}
-	overrides := map[string]fileOverride{} // by field; of one that several need, with the indexes of all
+	fields := map[manifest.Field][]fieldIndex{}
 	for _, e := range all {
 		for _, index := range e.Indexes {
-			if !slices.ContainsFunc(file.Indexes, func(i manifest.Index) bool { return indexWords(i) == indexWords(index) }) {
+			if len(index.Fields) > 1 {
 				file.Indexes = append(file.Indexes, index)
+				continue
+			}
+			only := index.Fields[0]
+			field := manifest.Field{CollectionGroup: index.CollectionGroup, FieldPath: only.FieldPath}
+			if fields[field] == nil { // what is set for a field takes the place of the automatic indexes, so it lists them
+				fields[field] = slices.Clone(automatic)
+			}
+			one := fieldIndex{index.QueryScope, only.Order, only.ArrayConfig}
+			if !slices.Contains(fields[field], one) {
+				fields[field] = append(fields[field], one)
 			}
 		}
-		for _, needed := range e.FieldOverrides {
-			o := fileOverride{FieldOverride: needed}
-			o.Indexes = slices.Clone(o.Indexes)
-			for _, index := range overrides[o.field()].Indexes {
-				if !slices.Contains(o.Indexes, index) {
-					o.Indexes = append(o.Indexes, index)
-				}
-			}
-			overrides[o.field()] = o
+		for _, field := range e.NotIndexed {
+			file.FieldOverrides = append(file.FieldOverrides, fieldOverride{Field: field, Indexes: []fieldIndex{}})
 		}
 	}
-	for _, group := range []string{"cleanupRuns", collections.Undo} { // no query asks for expireAt
-		o := manifest.FieldOverride{CollectionGroup: group, FieldPath: "expireAt", Indexes: []manifest.OverrideIndex{}}
-		overrides[group+".expireAt"] = fileOverride{FieldOverride: o, TTL: true}
+	for field, indexes := range fields {
+		file.FieldOverrides = append(file.FieldOverrides, fieldOverride{Field: field, Indexes: indexes})
 	}
-	for _, field := range slices.Sorted(maps.Keys(overrides)) {
-		file.FieldOverrides = append(file.FieldOverrides, overrides[field])
-	}
+	file.FieldOverrides = append(file.FieldOverrides, ofRecords...)
 	slices.SortFunc(file.Indexes, func(a, b manifest.Index) int { return cmp.Compare(indexWords(a), indexWords(b)) })
+	file.Indexes = slices.CompactFunc(file.Indexes, func(a, b manifest.Index) bool { return indexWords(a) == indexWords(b) })
+	slices.SortFunc(file.FieldOverrides, func(a, b fieldOverride) int {
+		return cmp.Or(cmp.Compare(a.CollectionGroup, b.CollectionGroup), cmp.Compare(a.FieldPath, b.FieldPath))
+	})
 	return file, nil
 }
 
@@ -73,8 +96,8 @@ func (a *app) withGroups(all []manifest.Entry) ([]manifest.Entry, error) {
 		if e.Package != "placeholderusers" || text == "" {
 			continue
 		}
-		all[i].FieldOverrides = slices.DeleteFunc(slices.Clone(e.FieldOverrides), func(o manifest.FieldOverride) bool {
-			return len(o.Indexes) > 0 // of the places where nothing is set
+		all[i].Indexes = slices.DeleteFunc(slices.Clone(e.Indexes), func(i manifest.Index) bool {
+			return len(i.Fields) == 1 // of a place where nothing is set
 		})
 		listed, err := places.Parse(text)
 		if err != nil {
@@ -82,15 +105,17 @@ func (a *app) withGroups(all []manifest.Entry) ([]manifest.Entry, error) {
 		}
 		for _, place := range listed {
 			if place.Group {
-				all[i].FieldOverrides = append(all[i].FieldOverrides, manifest.FieldOverride{
-					CollectionGroup: place.Collection, FieldPath: place.Field, Indexes: append(manifest.AutomaticIndexes(),
-						manifest.OverrideIndex{QueryScope: "COLLECTION_GROUP", Order: "ASCENDING"},
-						manifest.OverrideIndex{QueryScope: "COLLECTION_GROUP", ArrayConfig: "CONTAINS"}),
-				})
+				all[i].Indexes = append(all[i].Indexes, inGroup(place, "ASCENDING", ""), inGroup(place, "", "CONTAINS"))
 			}
 		}
 	}
 	return all, nil
+}
+
+// inGroup is an index of a place's field in its collection group.
+func inGroup(p places.Place, order, arrayConfig string) manifest.Index {
+	field := manifest.IndexField{FieldPath: p.Field, Order: order, ArrayConfig: arrayConfig}
+	return manifest.Index{CollectionGroup: p.Collection, QueryScope: "COLLECTION_GROUP", Fields: []manifest.IndexField{field}}
 }
 
 // indexWords describes an index for people. Two equal indexes have the same words.

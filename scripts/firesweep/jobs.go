@@ -16,7 +16,6 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
-	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -148,22 +147,13 @@ func (a *app) closeReaders() {
 	}
 }
 
-// record is what cleanupJobs/{job} says, with what is for all jobs.
-type record struct {
-	jobstate.State
-	Err error // which field no run wrote, and the request that deletes it: no run begins until then, and the rest is empty
-}
-
-// byUndo reports whether an undo holds the lease.
-func (r record) byUndo() bool { return strings.HasPrefix(r.Holder, undo.HolderPrefix) }
-
-// record reads cleanupJobs/{job}. The record of a job that never ran is empty.
-func (a *app) record(ctx context.Context, job manifest.Entry) (r record, err error) {
+// record reads cleanupJobs/{job}, with what is for all jobs. The record of a job that never ran is empty.
+func (a *app) record(ctx context.Context, job manifest.Entry) (r jobstate.Record, err error) {
 	p, err := a.reading(ctx, job)
 	if err != nil {
 		return r, err
 	}
-	r.State, _, err = p.State(ctx, job.Name)
+	r.State, r.Now, err = jobstate.Read(ctx, p.DB.Reader, job.Name)
 	var foreign *jobstate.ForeignError
 	if errors.As(err, &foreign) {
 		r.Err, err = err, nil
@@ -258,7 +248,7 @@ func (a *app) unsaved(ctx context.Context, job manifest.Entry, isIt func(runID s
 	switch killed := record.Killed(now); {
 	case err == nil && killed != nil && isIt(killed.RunID):
 		found = seen{runID: killed.RunID, report: killed}
-	case err == nil && isIt(record.Holder) && !record.byUndo() && now.Before(record.Until):
+	case err == nil && isIt(record.Holder) && !jobstate.ByUndo(record.Holder) && now.Before(record.Until):
 		found = seen{runID: record.Holder, why: a.underWay(job.Name, record)}
 	}
 	return found, err

@@ -280,7 +280,7 @@ func (w *warnings) Write(line []byte) (int, error) {
 // doubts returns what the project's documents tell against one of the application's own rules. planned is the report of its plan;
 // nil if there is none. They fail no plan: what could not be read, a doubt says.
 func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Report) []string {
-	if job.Rule == nil || !a.owns(job) || ctx.Err() != nil {
+	if job.Rule == nil || !job.Own || ctx.Err() != nil {
 		return nil
 	}
 	p, err := a.reading(ctx, job)

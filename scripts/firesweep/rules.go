@@ -31,11 +31,10 @@ var rulesPage = version.Page("docs/rules.md")
 // application is where the files of an application are, and what they say.
 type application struct {
 	functions.List
-	text    []byte   // of the list of rules, or of one that is to be made
-	rules   string   // the list of rules; empty: none was found, and the program's own holds
-	folder  string   // the one of firebase.json or else of the rules; empty: none
-	enabled []string // of the nine jobs, those that it uses
-	nine    bool     // it uses all of them: it is Firesweep's own repository, or no list was found
+	text   []byte // of the list of rules, or of one that is to be made
+	rules  string // the list of rules; empty: none was found, and the program's own holds
+	folder string // the one of firebase.json or else of the rules; empty: none
+	nine   bool   // it uses all nine jobs: it is Firesweep's own repository, or no list was found
 }
 
 // scheduled returns all jobs, without workers.
@@ -45,14 +44,7 @@ func (a *application) scheduled() []manifest.Entry {
 
 // used returns the jobs that the application uses: its own rules, and those of the nine that it enables.
 func (a *application) used() []manifest.Entry {
-	return slices.DeleteFunc(a.scheduled(), func(e manifest.Entry) bool {
-		return !a.nine && !a.owns(e) && !slices.Contains(a.enabled, e.Name)
-	})
-}
-
-// owns reports whether a job is one of the application's own rules.
-func (a *application) owns(e manifest.Entry) bool {
-	return slices.ContainsFunc(a.Own, func(own manifest.Entry) bool { return own.Name == e.Name })
+	return slices.DeleteFunc(a.scheduled(), func(e manifest.Entry) bool { return !a.nine && !e.Used })
 }
 
 // locate looks for the application's files from a folder upwards: until there is a firebase.json, and no further than home. In
@@ -115,8 +107,7 @@ func (a *app) load(creates bool) error {
 		return a.wrongList(err)
 	}
 	a.List = list
-	a.enabled, err = manifest.Enabled(file)
-	return err
+	return nil
 }
 
 // home returns the user's folder, as Node.js says it to the Firebase CLI; "" if it is not known.
@@ -145,7 +136,7 @@ func (a *app) within(name string) string {
 
 // declares refuses a list without anything in it.
 func (a *application) declares() error {
-	if a.rules != "" && !a.nine && len(a.Own)+len(a.enabled) == 0 {
+	if a.rules != "" && !a.nine && len(a.used()) == 0 {
 		return wrongUse("%s declares nothing: its list of rules is empty", a.rules)
 	}
 	return nil

@@ -37,7 +37,6 @@ type standing struct {
 	Detail   string           `json:"detail,omitempty"` // describes the state in a sentence
 	Runs     []*report.Report `json:"runs"`             // newest first
 	Held     *jobstate.Hold   `json:"held,omitempty"`   // nil: nobody holds the job
-	Month    report.Month     `json:"month"`            // what all runs of this month have used, in UTC
 }
 
 // bad reports whether somebody should look at the job.
@@ -119,7 +118,7 @@ func (a *app) runs(ctx context.Context, f runsFlags, jobs []manifest.Entry, name
 	return a.show(map[string]any{"jobs": all}, func(p *printer) {
 		p.standings(all, named)
 		for _, f := range former {
-			last := cmp.Or(f.record.State.Killed(f.record.Now), f.record.State.Last)
+			last := cmp.Or(f.record.Killed(f.record.Now), f.record.Last)
 			if last != nil && a.clock().Sub(last.StartedAt) < report.RunRetention {
 				p.Say("", 0, 2, "%s ran at %s UTC, and %s: %s", f.Job, when(last.StartedAt), noRule, p.cmd("show", shortID(last.RunID)))
 			}
@@ -143,13 +142,13 @@ func untilNext(e manifest.Entry, last time.Time) time.Duration {
 }
 
 // standing reads a job's last runs, and tells its state by them and its record.
-func (a *app) standing(ctx context.Context, job manifest.Entry, record record, limit int) (st standing, err error) {
+func (a *app) standing(ctx context.Context, job manifest.Entry, record jobstate.Record, limit int) (st standing, err error) {
 	now := a.clock()
+	job = schedule.Deployed(job, record.Schedule)
 	st = standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine, Held: record.Held}
 	if st.Runs, err = a.newest(ctx, job, schedule.Longest(job, now, 2), limit, record.Killed(now)); err != nil {
 		return st, err
 	}
-	st.Month = record.Month.At(now)
 	last := st.last()
 	if record.Last != nil && record.Last.StartedAt.After(last) {
 		last = record.Last.StartedAt
@@ -159,7 +158,7 @@ func (a *app) standing(ctx context.Context, job manifest.Entry, record record, l
 		st.State, st.Detail = stateBroken, "No run can begin: "+record.Err.Error()
 	case record.Holder != "" && now.Before(record.Until):
 		st.State, st.Detail = stateUnderWay, a.underWay(job.Name, record)
-	case record.byUndo():
+	case jobstate.ByUndo(record.Holder):
 		st.State, st.Detail = stateKilled, fmt.Sprintf("Taking a run back (%s) was interrupted: do it again.", record.Holder)
 	case record.Holder != "":
 		st.State, st.Detail = stateKilled, fmt.Sprintf("Run %s ended without a report: it was killed, or was out of memory or time. "+
@@ -167,8 +166,8 @@ func (a *app) standing(ctx context.Context, job manifest.Entry, record record, l
 	case last.IsZero():
 		st.State, st.Detail = stateNever, "It is not deployed, is paused, only plans, or its first time has not come."
 	case now.After(late):
-		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; it runs %s. "+
-			"Check whether it is paused or only plans.", when(last), short(now.Sub(last)), job.When())
+		st.State, st.Detail = stateMissing, fmt.Sprintf("The last run started at %s UTC, %s ago; its schedule is %s. "+
+			"Check whether it is paused or only plans.", when(last), short(now.Sub(last)), job.Schedule+" "+job.TimeZone)
 	default:
 		st.byLastRun(record.Last)
 	}
@@ -190,9 +189,9 @@ func (s *standing) byLastRun(last *report.Report) {
 }
 
 // underWay describes what holds a job's lease.
-func (a *app) underWay(job string, record record) string {
+func (a *app) underWay(job string, record jobstate.Record) string {
 	switch until := when(record.Until); {
-	case record.byUndo():
+	case jobstate.ByUndo(record.Holder):
 		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. "+
 			"That ends at %s UTC at the latest, unless it is renewed.", record.Holder, until)
 	case record.IsStopping():
@@ -235,10 +234,6 @@ func (p *printer) standing(s standing) {
 	}
 	if len(s.Runs) > 0 {
 		p.runs(s.Runs)
-	}
-	if s.Month.Runs > 0 {
-		p.Say(faint, 2, 2, "%s: %s, skipped ones apart, which used %s", s.Month.Of, plural(s.Month.Runs, "run"),
-			used(s.Month.Usage))
 	}
 	p.Line("")
 }

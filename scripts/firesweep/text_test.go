@@ -163,7 +163,7 @@ func TestJSON(t *testing.T) {
 			failures.limit failures.limit.collection failures.limit.due failures.limit.field failures.limit.folder
 			failures.limit.inFolder failures.limit.limit
 			failures.limit.looked failures.limit.most failures.limit.others failures.limit.pass failures.limit.why failures.target force job kept notCounted now partialRuns plan
-			revision runId scanned startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
+			revision runId scanned schedule startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
 			usage version warnings`},
 		{report.Planned{}, "action kept more reason target version with"},
 		{usage.Usage{}, `
@@ -188,7 +188,7 @@ func TestJSON(t *testing.T) {
 		{checked{}, `
 			declared does indexes indexes.collectionGroup indexes.fields indexes.fields.arrayConfig
 			indexes.fields.fieldPath indexes.fields.order indexes.queryScope job judgedBy note own reads
-			roles schedule timeZone when`},
+			roles schedule timeZone`},
 	}
 	alone := map[reflect.Type]bool{}
 	for _, tt := range all {

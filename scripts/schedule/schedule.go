@@ -29,6 +29,19 @@ func Times(e manifest.Entry, after time.Time) iter.Seq[time.Time] {
 	}
 }
 
+// Deployed returns a job with the schedule and time zone by which Cloud Scheduler calls it, such as "0 3 * * * UTC", where
+// Terraform sets others than its list. The job stays as it is if that is no schedule.
+func Deployed(e manifest.Entry, called string) manifest.Entry {
+	at := strings.LastIndexByte(called, ' ')
+	if at < 0 {
+		return e
+	}
+	if _, err := cron.ParseStandard("CRON_TZ=" + called[at+1:] + " " + called[:at]); err == nil {
+		e.Schedule, e.TimeZone = called[:at], called[at+1:]
+	}
+	return e
+}
+
 // Longest returns the longest time that passes from a moment to the first of some runs of a job, and from each to the next.
 func Longest(e manifest.Entry, from time.Time, runs int) (longest time.Duration) {
 	for at := range Times(e, from) {

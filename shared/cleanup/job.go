@@ -16,6 +16,8 @@ import (
 type Job struct {
 	// Name is the HTTP entry point, the key in functions/manifest.json and the id in cleanupJobs.
 	Name string
+	// Entry is a digest of its entry in the lists, to which plans are bound: another one may delete something else.
+	Entry string
 	// Settings are those of this function alone, a [config.Own]; nil if it has none.
 	Settings config.Settings
 	// Plan reads and proposes. It goes through the items in a stable order, from [Planner].Checkpoint on, and returns the error

@@ -72,7 +72,7 @@ func (w world) run(t *testing.T, rule fields) (*report.Report, *enginetest.Funct
 	t.Helper()
 	e := entry(t, rule, w.others...)
 	f := enginetest.New(t, newFunction(t, e))
-	if f.Indexes, f.Now = e.AllIndexes(), now; w.old {
+	if f.Indexes, f.Now = e.Indexes, now; w.old {
 		f.Now = time.Now().AddDate(2, 0, 0)
 		f.Clock = func() time.Time { return f.Now }
 	}

@@ -116,7 +116,7 @@ func entryOf(rule []byte) (manifest.Entry, error) {
 
 // wantFittingIndexes checks that each index has fields, each once.
 func wantFittingIndexes(t *testing.T, e manifest.Entry) {
-	for _, index := range e.AllIndexes() {
+	for _, index := range e.Indexes {
 		seen := map[string]bool{}
 		for _, field := range index.Fields {
 			if field.FieldPath == "" || seen[field.FieldPath] {

@@ -58,7 +58,7 @@ func TestWhatAnotherRuleKeeps(t *testing.T) {
 				t.Errorf("it uses %v", entries[0].Uses())
 			}
 			f := enginetest.New(t, newFunction(t, entries[0]))
-			f.Indexes, f.Now = entries[0].AllIndexes(), now
+			f.Indexes, f.Now = entries[0].Indexes, now
 			f.SignUp(t, "ken")
 			for _, user := range []string{"free", "held"} {
 				f.Set(t, "users/"+user, fields{"at": old})
@@ -147,7 +147,8 @@ func isJudgedAgain(t *testing.T, rule array) {
 		hold(file, true)
 	}
 	f.Set(t, "drafts/due", fields{"updatedAt": old, "covers": array{used, held}})
-	enginetest.Want(t, "documents", 1, f.Run(t, "").Actions["delete document"].Done)
+	f.Run(t, "")
+	enginetest.Want(t, "documents", 0, len(f.IDs(t, "drafts")))
 	hold(used, false)
 	f.Set(t, "drafts/young", fields{"updatedAt": now, "covers": array{used}})
 	const kept = "another document of drafts refers to it"
@@ -160,7 +161,7 @@ func isJudgedAgain(t *testing.T, rule array) {
 	hold(held, false)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
 	enginetest.Want(t, "files", []string{used}, f.Objects(t))
-	enginetest.Want(t, "left to do", []string{}, f.IDs(t, "cleanupJobs/cleanupThings/cleanupTodo"))
+	enginetest.Want(t, "left to do", 0, len(f.IDs(t, "cleanupJobs/cleanupThings/cleanupTodo")))
 }
 
 // TestAnAccountThatIsLeftIsJudgedAgain: a rule of the list keeps it by now.
@@ -181,7 +182,7 @@ func TestAnAccountThatIsLeftIsJudgedAgain(t *testing.T) {
 	const kept = "the account that would be deleted with it stays, because admins/{uid} exists"
 	enginetest.WantKept(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1), map[string]int{kept: 1})
 	enginetest.Want(t, "accounts", []string{"u1"}, f.Accounts(t))
-	enginetest.Want(t, "left to do", []string{}, f.IDs(t, "cleanupJobs/cleanupThings/cleanupTodo"))
+	enginetest.Want(t, "left to do", 0, len(f.IDs(t, "cleanupJobs/cleanupThings/cleanupTodo")))
 }
 
 // TestRulesThatDoNotMeet: a rule that is about other documents is not asked, and check does not name it.

@@ -389,7 +389,7 @@ func TestModel(t *testing.T) {
 
 		e := entry(t, rule, keepsNotes)
 		f := enginetest.On(t, newFunction(t, e), p)
-		f.Indexes = e.AllIndexes()
+		f.Indexes = e.Indexes
 		f.Now, f.Env["MAX_DUE_PERCENT"] = now, "100"
 		f.Clock = func() time.Time { return now }
 

@@ -145,7 +145,7 @@ func TestExamples(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			f := enginetest.New(t, newFunction(t, e))
-			f.Indexes, f.Now = e.AllIndexes(), later
+			f.Indexes, f.Now = e.Indexes, later
 			project, sample := sampletest.Open(t, f.Project), sampledata.ExampleData(e, later)
 			ok(t, project.Load(t.Context(), sample))
 			var due []string

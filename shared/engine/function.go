@@ -43,7 +43,6 @@ type Function struct {
 	Timeout   time.Duration    // after which the platform gives the run up
 	StopAfter time.Duration    // if not 0, starts no more work this long into the run, even if the timeout allows it
 	Uses      []config.Backend // what the job works on
-	Entry     string           // a digest of its entry in the lists, to which plans are bound
 
 	Getenv func(string) string
 	Clock  func() time.Time
@@ -90,18 +89,18 @@ func NewFunction(job cleanup.Job, timeout time.Duration, uses []config.Backend) 
 // forOperator returns a function like this one for whoever calls the command, with connections of its own.
 func (f *Function) forOperator() *Function {
 	return &Function{
-		Job: f.Job, Timeout: f.Timeout, StopAfter: f.StopAfter, Uses: f.Uses, Entry: f.Entry,
+		Job: f.Job, Timeout: f.Timeout, StopAfter: f.StopAfter, Uses: f.Uses,
 		Getenv: f.Getenv, Clock: f.Clock, Log: f.Log, Hooks: f.Hooks, operators: true,
 	}
 }
 
 // ServeHTTP runs the job.
 func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	log := logging.New(f.Log).With(logging.Trace(f.Getenv("GOOGLE_CLOUD_PROJECT"), r.Header)...).
-		With(logging.Labels(slog.String("job", f.Job.Name)))
+	log := logging.New(f.Log).With(logging.Labels(slog.String("job", f.Job.Name)))
 	defer func() {
 		if v := recover(); v != nil {
-			log.ErrorContext(r.Context(), f.Job.Name+" panicked", logging.Problem("panic"), logging.Reported(), logging.Stack(v, debug.Stack()))
+			log.ErrorContext(r.Context(), f.Job.Name+" panicked", logging.Problem("panic"), logging.Reported(),
+				logging.Stack(v, debug.Stack()))
 			panicked := errors.New("the function panicked; see its log")
 			refusal{http.StatusInternalServerError, "internal", panicked}.answer(w)
 		}
@@ -117,7 +116,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.refuse(r.Context(), w, log, &refusal{http.StatusInternalServerError, "unavailable", err})
 		return
 	}
-	run := f.newRun(c, cfg, logging.New(f.Log).With(logging.Trace(cfg.Project, r.Header)...), wall, now, req)
+	run := f.newRun(c, cfg, logging.New(f.Log), wall, now, req)
 	rep := run.execute(r.Context())
 	code := rep.HTTPStatus()
 	if f.Job.Task != nil && rep.Status == report.Skipped { // it is held, and Cloud Tasks is to call again
@@ -144,7 +143,7 @@ func (f *Function) receive(w http.ResponseWriter, r *http.Request, wall time.Tim
 	var err error
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		err := fmt.Errorf("%s is called with POST, not %s", f.Job.Name, report.Clip(r.Method, maxQuoted))
+		err := fmt.Errorf("%s is called with POST, not %s", f.Job.Name, harmless.Clip(r.Method, maxQuoted))
 		return req, cfg, now, &refusal{http.StatusMethodNotAllowed, "method_not_allowed", err}
 	}
 	if req, err = parseRequest(w, r, f.Job.Task); err != nil {
@@ -155,8 +154,8 @@ func (f *Function) receive(w http.ResponseWriter, r *http.Request, wall time.Tim
 		return req, cfg, now, &refusal{http.StatusInternalServerError, "misconfigured", err}
 	}
 	if cfg.DryRun && req.dryRun != nil && !*req.dryRun {
-		return req, cfg, now, &refusal{http.StatusBadRequest, "invalid_request", errors.New(f.Job.Name + " only plans, because its DRY_RUN is true, and " +
-			"no request can change that: deploy it with DRY_RUN=false (Terraform: dry_run)")}
+		return req, cfg, now, &refusal{http.StatusBadRequest, "invalid_request", errors.New(f.Job.Name + " only plans, because its " +
+			"DRY_RUN is true, and no request can change that: deploy it with DRY_RUN=false (Terraform: dry_run)")}
 	}
 	now, req.scheduled, err = runTime(r.Header, f.Job.Task != nil, wall, cfg.Emulators.Any())
 	if err != nil {
@@ -172,9 +171,11 @@ func (f *Function) receive(w http.ResponseWriter, r *http.Request, wall time.Tim
 // anything.
 func (f *Function) refuse(ctx context.Context, w http.ResponseWriter, log *slog.Logger, r *refusal) {
 	if r.status == http.StatusInternalServerError {
-		log.ErrorContext(ctx, f.Job.Name+" did not run: "+r.err.Error(), logging.Problem(report.Clip(r.err.Error(), maxProblem)), logging.Reported())
+		log.ErrorContext(ctx, f.Job.Name+" did not run: "+r.err.Error(), logging.Problem(harmless.Clip(r.err.Error(), maxProblem)),
+			logging.Reported())
 	} else {
-		log.WarnContext(ctx, f.Job.Name+" refused a request: "+r.err.Error(), slog.String("code", r.code), slog.Int("httpStatus", r.status))
+		log.WarnContext(ctx, f.Job.Name+" refused a request: "+r.err.Error(), slog.String("code", r.code),
+			slog.Int("httpStatus", r.status))
 	}
 	r.answer(w)
 }
@@ -183,7 +184,7 @@ func (f *Function) refuse(ctx context.Context, w http.ResponseWriter, log *slog.
 // the job proposes it still and it is still what it was. All else holds as in every run. So a plan that somebody forged does
 // nothing that the job would not do.
 func (f *Function) Binding(cfg config.Config) report.Binding {
-	b := report.Binding{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Entry, Version: version.Release}
+	b := report.Binding{Project: cfg.Project, Database: cfg.Database, Job: f.Job.Name, Entry: f.Job.Entry, Version: version.Release}
 	if slices.Contains(f.Uses, config.Storage) {
 		b.Bucket = cfg.Bucket
 	}
@@ -202,13 +203,14 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	binding := f.Binding(cfg)
 	r := &run{
 		Teller: &tell.Teller{Worker: f.Job.Task != nil, Report: &report.Report{
-			Job: f.Job.Name, RunID: id, DryRun: *req.dryRun, Force: req.Force, Now: now, StartedAt: started,
-			Database: cfg.Database, Bucket: binding.Bucket, Revision: cmp.Or(req.By, f.Getenv("K_REVISION")), Version: version.String(), Binding: binding,
-			Approved: req.Approved.Size(),
-			Actions:  map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
+			Job: f.Job.Name, Entry: f.Job.Entry, RunID: id, DryRun: *req.dryRun, Force: req.Force, Now: now, StartedAt: started,
+			Database: cfg.Database, Bucket: binding.Bucket, Binding: binding, Approved: req.Approved.Size(),
+			Revision: cmp.Or(req.By, f.Getenv("K_REVISION")), Schedule: f.Getenv("SCHEDULE"), Version: version.String(),
+			Actions: map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
 		}, Logger: log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id)))},
 		deadline: deadline{
-			clock: f.Clock, timeout: f.Timeout, begun: wall, planUntil: wall.Add(stopAfter / 2), stopAt: wall.Add(stopAfter), preview: *req.dryRun,
+			clock: f.Clock, timeout: f.Timeout, begun: wall, planUntil: wall.Add(stopAfter / 2), stopAt: wall.Add(stopAfter),
+			preview: *req.dryRun,
 		},
 		request: req,
 		job:     f.Job,
@@ -218,8 +220,8 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 		meter:   new(usage.Meter),
 		ownStop: f.StopAfter > 0,
 	}
-	r.decider = &decide.Decider{Teller: r.Teller, Time: &r.deadline, Job: f.Job, Run: r.known(), Documents: c.Documents.Reader(), Approved: req.Approved,
-		Saves: cfg.UndoDays > 0 && !*req.dryRun}
+	r.decider = &decide.Decider{Teller: r.Teller, Time: &r.deadline, Job: f.Job, Run: r.known(), Documents: c.Documents.Reader(),
+		Approved: req.Approved, Saves: cfg.UndoDays > 0 && !*req.dryRun}
 	r.applier = &apply.Applier{Decider: r.decider, Log: &runlog.Log{
 		Job: f.Job.Name, Run: id, Saves: r.decider.Saves, Expire: started.AddDate(0, 0, max(1, cfg.UndoDays)),
 	}}

@@ -22,7 +22,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 )
 
-const heldByAnn = `held since 2026-01-10T00:00:00Z by "ann", because "the rule is wrong": the job does nothing until firesweep resume `
+const heldByAnn = `held since 2026-01-10 00:00 UTC by "ann", because "the rule is wrong": the job does nothing until firesweep resume `
 
 // TestHeldJob does nothing, whoever calls it, and is not silent: answer, report and log say so, and an alert is raised. A
 // preview plans, and says so too.
@@ -48,7 +48,7 @@ func TestHeldJob(t *testing.T) {
 		t.Errorf("the record says %+v", record)
 	}
 	p := f.Restorer(t, nil)
-	ok(t, p.Resume(t.Context(), "testJob"))
+	ok(t, p.Store("testJob").Resume(t.Context()))
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("delete thing", 3))
 }
 
@@ -114,8 +114,9 @@ func TestListedWhileItRuns(t *testing.T) {
 		s.Set(t, "things/t", map[string]any{"n": 1})
 		s.Hooks.BeforeApply = func() {
 			p := s.Restorer(t, nil)
-			err := p.Keep(t.Context(), "ann", "it is mine", "gs://"+s.Bucket+"/files/a", "account u", "things/t")
-			if err = errors.Join(err, p.Hold(t.Context(), "testJob", "ann", "the rule is wrong")); err != nil {
+			by := jobstate.Hold{At: s.Clock(), By: "ann", Why: "the rule is wrong"}
+			err := jobstate.Keep(t.Context(), p.DB, by, "gs://"+s.Bucket+"/files/a", "account u", "things/t")
+			if err = errors.Join(err, p.Store("testJob").Hold(t.Context(), by)); err != nil {
 				t.Error(err)
 			}
 			s.ahead.Add(5)
@@ -143,7 +144,8 @@ func TestListedWhileItsFolderIsDeleted(t *testing.T) {
 	var first sync.Once
 	beforeDeletes(s.Function, func(string) {
 		first.Do(func() {
-			ok(t, s.Restorer(t, nil).Keep(t.Context(), "ann", "evidence", listed))
+			by := jobstate.Hold{At: s.Clock(), By: "ann", Why: "evidence"}
+			ok(t, jobstate.Keep(t.Context(), s.Restorer(t, nil).DB, by, listed))
 			s.ahead.Add(5)
 		})
 	})

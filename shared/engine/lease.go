@@ -20,7 +20,7 @@ import (
 func (r *run) statePath() string { return jobstate.Path(r.job.Name) }
 
 func (r *run) store() jobstate.Store {
-	return jobstate.Store{Writer: r.clients.Documents.Writer(nil), Config: r.config, Job: r.job.Name}
+	return jobstate.Store{Writer: r.clients.Documents.Writer(nil), Job: r.job.Name}
 }
 
 // acquire takes the job's lease, and learns where to begin.
@@ -41,7 +41,7 @@ func (r *run) acquire(ctx context.Context) error {
 			Now: now, For: r.timeout + jobstate.Margin,
 		})
 		if _, leased := errors.AsType[*jobstate.LeasedError](err); leased {
-			err = cmp.Or(s.TooLong(r.config, r.job.Name, now), err)
+			err = cmp.Or(s.TooLong(r.job.Name, now), err)
 		}
 		after.Leaves = after.Leaves || r.job.Leaves()
 		if killed = s.Killed(now); err != nil || killed == nil {
@@ -54,7 +54,7 @@ func (r *run) acquire(ctx context.Context) error {
 	}
 	r.beginAt(acquired)
 	// Whoever holds all jobs looks for leases afterwards, so the run must look for that with its lease.
-	heeded, err := jobstate.Heed(ctx, r.clients.Documents.Reader(), r.config, r.job.Name, acquired.State)
+	heeded, err := jobstate.Heed(ctx, r.clients.Documents.Reader(), r.job.Name, acquired.State)
 	if err == nil && heeded.Held != nil {
 		err = &jobstate.HeldError{Hold: *heeded.Held}
 	}
@@ -83,7 +83,7 @@ func (r *run) giveBack(ctx context.Context) {
 
 // look reads the job's record without taking the lease. A worker that is held does nothing; a preview does, and says so.
 func (r *run) look(ctx context.Context) error {
-	s, _, err := jobstate.Read(ctx, r.clients.Documents.Reader(), r.config, r.job.Name)
+	s, _, err := jobstate.Read(ctx, r.clients.Documents.Reader(), r.job.Name)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (r *run) release(ctx context.Context) {
 			return s, nil, nil
 		}
 		s.Cuts, s.Warned, s.Leaves = r.cuts, r.Warned, r.leaves
-		after, err := s.Release(r.Report, r.checkpoint, r.clock())
+		after, err := s.Release(r.Report, r.checkpoint)
 		return after, r.Report.Document(), err
 	})
 	var lost *jobstate.LostError

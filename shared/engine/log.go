@@ -8,6 +8,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/logging"
 )
 
@@ -49,7 +50,7 @@ func (r *run) logEnd(ctx context.Context) {
 	attributes := []any{slog.Any("report", r.Report.ForLog())}
 	problem := r.Report.Problem()
 	if problem != "" {
-		attributes = append(attributes, logging.Problem(report.Clip(problem, maxProblem)))
+		attributes = append(attributes, logging.Problem(harmless.Clip(problem, maxProblem)))
 	}
 	switch {
 	case problem == "":

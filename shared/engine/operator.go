@@ -130,7 +130,8 @@ func (f *Function) operated(c *clients, cfg config.Config, o Options, dryRun boo
 	if !o.Now.IsZero() {
 		now = o.Now
 	}
-	r := f.newRun(c, cfg, logging.New(f.Log), wall, now.UTC().Truncate(time.Microsecond), request{Options: o, dryRun: &dryRun, whole: dryRun})
+	req := request{Options: o, dryRun: &dryRun, whole: dryRun}
+	r := f.newRun(c, cfg, logging.New(f.Log), wall, now.UTC().Truncate(time.Microsecond), req)
 	if o.Watch != nil {
 		o.Watch(r.Progress)
 	}

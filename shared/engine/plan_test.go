@@ -242,7 +242,7 @@ func approvalOf(t testing.TB, f *enginetest.Function) *report.Approval {
 	if err != nil || rep.Status != report.Completed {
 		t.Fatalf("%+v, %v", rep, err)
 	}
-	want := report.Binding{Project: f.ID, Database: rep.Database, Bucket: rep.Bucket, Job: rep.Job, Entry: f.Entry, Version: version.Release}
+	want := report.Binding{Project: f.ID, Database: rep.Database, Bucket: rep.Bucket, Job: rep.Job, Entry: f.Job.Entry, Version: version.Release}
 	enginetest.Want(t, "what the plan is for", want, rep.Binding)
 	for _, p := range rep.Plan {
 		if p.Version == "" {
@@ -309,7 +309,7 @@ func TestAnApprovedPlanLeavesOthersWork(t *testing.T) {
 func TestAForgedPlan(t *testing.T) {
 	t.Parallel()
 	f := newFunction(t, thingsJob(2))
-	f.Entry = "this entry"
+	f.Job.Entry = "this entry"
 	seed(t, f, 2)
 	f.Set(t, "others/o1", map[string]any{})
 	good := *approvalOf(t, f)

@@ -39,7 +39,6 @@ func TestParseRequest(t *testing.T) {
 		{name: "just not too large", body: padded(64 << 10)},
 
 		{name: "in both, unlike", query: "dryRun=false", body: `{"dryRun":true}`, refused: "given in both"},
-		{name: "given twice", body: `{"dryRun":true,"dryRun":false}`, refused: `"dryRun" is given twice`},
 		{name: "unfinished", body: `{"dryRun":true`, refused: "not valid JSON"},
 		{name: "a byte too large", body: padded(64<<10 + 1), refused: "larger than 65536 bytes"},
 		{name: "query misspelt", query: "dryrun=true", refused: `unknown query parameter "dryrun"`},
@@ -141,24 +140,10 @@ func TestRunTimeOfAWorker(t *testing.T) {
 	check.Fails(t, err, "Firesweep-Now")
 }
 
-// fieldsOf is what encoding/json sees of a body; ok is false unless it is one object that names no field twice.
+// fieldsOf is what encoding/json sees of a body; ok is false unless it is one object.
 func fieldsOf(body []byte) (fields map[string]any, ok bool) {
-	if json.Unmarshal(body, &fields) != nil || fields == nil {
-		return nil, false
-	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	_, _ = d.Token() // the brace: the body has been parsed
-	seen := map[string]bool{}
-	for d.More() {
-		key, _ := d.Token()
-		var value json.RawMessage
-		_ = d.Decode(&value)
-		if seen[key.(string)] {
-			return nil, false
-		}
-		seen[key.(string)] = true
-	}
-	return fields, true
+	err := json.Unmarshal(body, &fields)
+	return fields, err == nil && fields != nil
 }
 
 // only reports whether all fields are among the allowed ones and of type V.
@@ -172,7 +157,7 @@ func only[V any](fields map[string]any, allowed ...string) bool {
 }
 
 // FuzzBody: a job's body is accepted exactly if it is empty or encoding/json sees one object with no other fields than
-// dryRun and force, each once and a bool, and then means what encoding/json sees.
+// dryRun and force, each a bool, and then means what encoding/json sees.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{"", " \n", "{}", `{"dryRun":true}`, `{"force":false,"dryRun":true}`, `{"dry\u0052un":true}`, `{"dryrun":true}`,
 		`{"dryRun":null}`, `{"dryRun":"true"}`, `{"dryRun":true,"dryRun":false}`, `{} {}`, `{"dryRun":true}x`, `[true]`, "null", "true", `{"dryRun":{}}`, `{"force":1}`,
@@ -200,8 +185,8 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// FuzzTask: a worker's body is accepted exactly if encoding/json sees one object with exactly the task's fields, each once
-// and a text that is not empty.
+// FuzzTask: a worker's body is accepted exactly if encoding/json sees one object with exactly the task's fields, each
+// a text that is not empty.
 func FuzzTask(f *testing.F) {
 	for _, seed := range []string{`{"thing":"t","color":"red"}`, `{"color":"","thing":"t"}`, `{"thing":"t"}`, `{"thing":"t","color":1}`, `{"thing":"t","color":null}`, `{"thing":"a/b","color":"red"}`,
 		`{"thing":"t","Color":"red"}`, `{"thing":"a","thing":"b","color":"c"}`, `{"thing":"\ud800","color":"` + "\xff" + `"}`, "", "null", `{"thing":"t","color":"c"}{}`} {

@@ -80,7 +80,8 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 			r.Logger.InfoContext(ctx, own.Begun)
 			defer r.logOwnEnd(ctx, own)
 		}
-		p, err := plan.Make(ctx, r.decider, r.state.State, plan.Options{ListAll: r.whole, Versions: r.Versions, Bytes: r.hooks.PlanBytes})
+		options := plan.Options{ListAll: r.whole, Versions: r.Versions, Bytes: r.hooks.PlanBytes}
+		p, err := plan.Make(ctx, r.decider, r.state.State, options)
 		r.cuts, r.leaves = p.Cuts, p.Leaves
 		before := r.state.Warned
 		if r.Report.DryRun { // whoever previews sees all

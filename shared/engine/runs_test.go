@@ -17,7 +17,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/wire"
@@ -199,7 +198,8 @@ func newStoppable(t *testing.T, f *enginetest.Function) *stoppable {
 	s := &stoppable{Function: f}
 	f.Hooks.DeafToStop = false
 	f.Clock = func() time.Time { return start.Add(time.Duration(s.ahead.Load()) * time.Second) }
-	c, err := documents.Open(t.Context(), documents.Database{Project: f.ID, ID: "(default)", EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]})
+	at := documents.Database{Project: f.ID, ID: "(default)", EmulatorHost: f.Env["FIRESTORE_EMULATOR_HOST"]}
+	c, err := documents.Open(t.Context(), at, enginetest.AtTime(f.Clock)...)
 	ok(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	s.writer = c.Writer(pace.NewRate())
@@ -215,9 +215,9 @@ func stoppableThings(t *testing.T, n int) *stoppable {
 // tell tells the run that is under way to stop, and lets so much time pass that it looks.
 func (s *stoppable) tell(t *testing.T) {
 	t.Helper()
-	if err := jobstate.Stop(t.Context(), s.writer, config.Config{}, "testJob", stateOf(t, s.Function).Holder); err != nil {
-		t.Error(err)
-	}
+	run, _, err := jobstate.Store{Writer: s.writer, Job: "testJob"}.Stop(t.Context())
+	ok(t, err)
+	enginetest.Want(t, "told", stateOf(t, s.Function).Holder, run)
 	s.ahead.Add(5)
 }
 
@@ -386,12 +386,12 @@ func TestMarkThatCannotBeRead(t *testing.T) {
 
 // TestStopOfARunThatIsNotUnderWay writes nothing.
 func TestStopOfARunThatIsNotUnderWay(t *testing.T) {
-	const runID = "testJob-20260101T000000Z-0123abcd"
 	s := newStoppable(t, newFunction(t, thingsJob(2)))
 	for name, record := range map[string]map[string]any{
 		"never ran": nil,
 		"ended":     enginetest.From(""),
-		"another":   enginetest.Leased("testJob-20260101T000000Z-89abcdef", start.Add(time.Minute)),
+		"dead":      enginetest.Leased("testJob-20260101T000000Z-89abcdef", start),
+		"an undo":   enginetest.Leased("undo-testJob-20260101T000000Z-89abcdef", start.Add(time.Minute)),
 		"foreign":   {"holder": true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -399,9 +399,9 @@ func TestStopOfARunThatIsNotUnderWay(t *testing.T) {
 			if record != nil {
 				s.Set(t, "cleanupJobs/testJob", record)
 			}
-			err := jobstate.Stop(t.Context(), s.writer, config.Config{}, "testJob", runID)
-			if err == nil || errors.Is(err, jobstate.ErrNotUnderWay) == (name == "foreign") {
-				t.Errorf("%v", err)
+			run, _, err := jobstate.Store{Writer: s.writer, Job: "testJob"}.Stop(t.Context())
+			if run != "" || (err != nil) != (name == "foreign") {
+				t.Errorf("%s, %v", run, err)
 			}
 			wantNoMark(t, job(t, s.Function))
 		})

@@ -104,7 +104,7 @@ func (d *deadline) mustStop() bool {
 func (r *run) lookForStop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, stopEvery)
 	defer cancel()
-	s, _, err := jobstate.Read(ctx, r.clients.Documents.Reader(), r.config, r.job.Name)
+	s, _, err := jobstate.Read(ctx, r.clients.Documents.Reader(), r.job.Name)
 	if err != nil {
 		r.Logger.WarnContext(ctx, r.job.Name+" could not check whether to stop; it will check again: "+err.Error())
 		return

@@ -109,12 +109,12 @@ func job(t *testing.T, f *enginetest.Function) map[string]any {
 
 func TestReportIsSavedAndLogged(t *testing.T) {
 	f := newFunction(t, thingsJob(2))
-	f.Env["K_REVISION"] = "testjob-00007-abc"
+	f.Env["K_REVISION"], f.Env["SCHEDULE"] = "testjob-00007-abc", "0 3 * * * UTC"
 	seed(t, f, 3)
 	got := f.Run(t, "")
 	want := map[string]any{
 		"job": "testJob", "runId": got.RunID, "status": "completed", "dryRun": false, "force": false,
-		"database": "(default)", "revision": "testjob-00007-abc", "version": version.String(),
+		"database": "(default)", "revision": "testjob-00007-abc", "schedule": "0 3 * * * UTC", "version": version.String(),
 		"now": start, "startedAt": start, "durationMs": int64(0), "scanned": int64(3),
 		"actions":  map[string]any{"delete thing": map[string]any{"planned": int64(3), "done": int64(3), "changed": int64(0), "failed": int64(0)}},
 		"kept":     map[string]any{},
@@ -128,8 +128,7 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 	record := job(t, f)
 	enginetest.Want(t, "free since", time.Time{}, record["until"].(time.Time))
 	wantJob := map[string]any{
-		"holder": "", "until": record["until"], "begun": nil, "lastReport": want,
-		"month": map[string]any{"of": start.Format("2006-01"), "runs": int64(1), "usage": want["usage"]},
+		"holder": "", "until": record["until"], "begun": nil, "lastReport": want, "schedule": "0 3 * * * UTC",
 	}
 	enginetest.Want(t, "cleanupJobs", wantJob, record)
 	stored := maps.Clone(want)
@@ -256,12 +255,12 @@ func takenBackMeanwhile(t *testing.T, lost bool) {
 	}
 }
 
-// TestRunWhoseRecordWasSpoiled cannot give its lease back, and says which request mends that.
+// TestRunWhoseRecordWasSpoiled cannot give its lease back, and names the field to delete.
 func TestRunWhoseRecordWasSpoiled(t *testing.T) {
 	f := thingsFunction(t, 10, 1)
 	f.Hooks.BeforeApply = func() { f.Set(t, "cleanupJobs/testJob", map[string]any{"until": "mine"}) }
 	f.Run(t, "")
-	has(t, oneLine(t, f, "cannot give its lease back")["message"].(string), "updateMask.fieldPaths=until")
+	has(t, oneLine(t, f, "cannot give its lease back")["message"].(string), "the field until of cleanupJobs/testJob is not one that this program wrote: delete that field in the Firebase console")
 	enginetest.Want(t, "lines about another run", 0, len(linesWith(t, f, "lost its lease")))
 }
 

@@ -16,10 +16,11 @@ import (
 func Text(s string) string {
 	var b strings.Builder
 	for _, r := range s {
-		switch quoted := strconv.QuoteRuneToASCII(r); {
+		switch {
 		case r == '\n', r == '\t':
 			b.WriteByte(' ')
 		case harmful(r):
+			quoted := strconv.QuoteRuneToASCII(r)
 			b.WriteString(quoted[1 : len(quoted)-1])
 		default:
 			b.WriteRune(r)
@@ -28,7 +29,13 @@ func Text(s string) string {
 	return b.String()
 }
 
-func harmful(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+func harmful(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) || invisible(r) }
+
+// invisible reports whether a character shows nothing, such as U+3164, a Hangul filler, which counts as a letter. Variation
+// selectors, which emoji have, are none of these.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
+}
 
 // JSON returns a JSON text, which may have several lines, with such characters escaped, so that its values are the same.
 func JSON(text []byte) []byte {
@@ -54,6 +61,15 @@ func Cut(text string, most int) string {
 	return text
 }
 
+// Clip returns a text of at most so many bytes, a longer one cut at the end of a character and with an ellipsis.
+func Clip(text string, most int) string {
+	const mark = "…"
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
+}
+
 // Line is [Cut] on one line, whatever the text holds: a space stands for each control character and separator of lines.
 func Line(text string, most int) string {
 	return strings.Map(func(r rune) rune {
@@ -77,7 +93,7 @@ var (
 // shows as a link (a space breaks "https://" and "example.com"), and no characters that are not seen but change how others look.
 func Name(text string, most int) string {
 	seen := strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
+		if invisible(r) {
 			return -1
 		}
 		return r

@@ -2,6 +2,7 @@ package harmless
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -27,15 +28,18 @@ func TestJSON(t *testing.T) {
 func TestText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                       "",
-		"丸い ken@example.com <b>": "丸い ken@example.com <b>",
-		"a\nb\tc":                "a b c",
-		"\x1b[31m":               `\x1b[31m`,
-		"\u009b\u007f":           `\u009b\x7f`,
-		"x\u202ey\u200bz":        `x\u202ey\u200bz`,
-		"\u2028\u2029":           `\u2028\u2029`,
-		"\U000e0041":             `\U000e0041`,
-		`\u202e`:                 `\u202e`,
+		"":                         "",
+		"丸い ken@example.com <b>":   "丸い ken@example.com <b>",
+		"a\nb\tc":                  "a b c",
+		"\x1b[31m":                 `\x1b[31m`,
+		"\u009b\u007f":             `\u009b\x7f`,
+		"x\u202ey\u200bz":          `x\u202ey\u200bz`,
+		"\u2028\u2029":             `\u2028\u2029`,
+		"\U000e0041":               `\U000e0041`,
+		`\u202e`:                   `\u202e`,
+		"posts/\u3164":             `posts/\u3164`, // of which one would see posts/
+		"\u034f\u115f\uffa0\u17b4": `\u034f\u115f\uffa0\u17b4`,
+		"❤\ufe0f":                  "❤\ufe0f",
 	} {
 		check.Same(t, text+" is shown as", want, Text(text))
 	}
@@ -46,6 +50,18 @@ func TestCut(t *testing.T) {
 		"": "", "長い": "長い", "長い名": "長い名", "長い名前": "長い名…", "a\nb": "a\nb", strings.Repeat("😀", 300): "😀😀😀…",
 	} {
 		check.Same(t, text+" is cut to", want, Cut(text, 3))
+	}
+}
+
+// TestClip: a text is cut at the end of a character; bytes that are no character are left out of it, and nothing else is.
+func TestClip(t *testing.T) {
+	letters := strings.Repeat("x", 100)
+	for text, want := range map[string]string{
+		"": "", letters[:64]: letters[:64], letters: letters[:61] + "…",
+		"\xff" + letters: letters[:60] + "…", letters[:60] + "長" + letters: letters[:60] + "…",
+		letters[:58] + "長" + letters: letters[:58] + "長…", "a\xffb": "a\xffb",
+	} {
+		check.Same(t, fmt.Sprintf("%q is clipped to", text), want, Clip(text, 64))
 	}
 }
 
@@ -77,6 +93,9 @@ func TestName(t *testing.T) {
 		"a\u202egnp.exe\u2066":             "agnp. exe", // no letter is turned round
 		"a\u00adb\ufeff\u200dc\u2060":      "abc",
 		"\u200b\u200f ":                    "",
+		"\u3164\u115f\uffa0 ":              "",
+		"evil.\u034fexample":               "evil. example",
+		"❤\ufe0f":                          "❤\ufe0f",
 		long + "長い":                        long + "長…",
 		long + ".example":                  long + ".…",
 	} {

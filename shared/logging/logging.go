@@ -1,5 +1,5 @@
 // Package logging writes the structured lines that Cloud Logging understands: one JSON object a line with severity,
-// message, time, labels and trace.
+// message, time and labels.
 package logging
 
 import (
@@ -7,21 +7,17 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
-	"regexp"
+	"unicode/utf8"
 
 	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Keys that Cloud Logging lifts out of the payload, and the one that makes Error Reporting pick a line up.
 const (
-	labelsKey  = "logging.googleapis.com/labels"
-	traceKey   = "logging.googleapis.com/trace"
-	spanKey    = "logging.googleapis.com/spanId"
-	sampledKey = "logging.googleapis.com/trace_sampled"
-	typeKey    = "@type"
-	typeError  = "type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.ReportedErrorEvent"
+	labelsKey = "logging.googleapis.com/labels"
+	typeKey   = "@type"
+	typeError = "type.googleapis.com/google.devtools.clouderrorreporting.v1beta1.ReportedErrorEvent"
 )
 
 // Stderr writes to what os.Stderr is when a line is written, for a logger made before main has begun.
@@ -45,9 +41,9 @@ type fit struct{ slog.Handler }
 // Handle implements slog.Handler.
 func (h fit) Handle(ctx context.Context, line slog.Record) error {
 	line.Message = harmless.Text(line.Message)
-	if runes := []rune(line.Message); len(runes) > MaxMessage {
+	if utf8.RuneCountInString(line.Message) > MaxMessage {
 		line.AddAttrs(slog.String("text", line.Message))
-		line.Message = string(runes[:MaxMessage-1]) + "…"
+		line.Message = harmless.Cut(line.Message, MaxMessage-1)
 	}
 	return h.Handler.Handle(ctx, line)
 }
@@ -95,19 +91,4 @@ func Reported() slog.Attr { return slog.String(typeKey, typeError) }
 // Stack returns the attribute in which Error Reporting looks for a panic's stack trace.
 func Stack(panicked any, stack []byte) slog.Attr {
 	return slog.String("stack_trace", "panic: "+fmt.Sprint(panicked)+"\n\n"+string(stack))
-}
-
-var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$`)
-
-// Trace returns the attributes that tie a line to the request it belongs to, from the request's traceparent header; none if there
-// is none.
-func Trace(project string, h http.Header) []any {
-	if m := traceparent.FindStringSubmatch(h.Get("traceparent")); m != nil {
-		return []any{
-			slog.String(traceKey, "projects/"+project+"/traces/"+m[1]),
-			slog.String(spanKey, m[2]),
-			slog.Bool(sampledKey, m[3] == "01"),
-		}
-	}
-	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -45,32 +44,6 @@ func TestTextsCannotForgeALine(t *testing.T) {
 	delete(m, "time")
 	shown := strings.NewReplacer("\r", `\r`, "\n", " ", "\x1b", `\x1b`, "\x00", `\x00`, "\u2028", `\u2028`).Replace(name)
 	check.Same(t, "line", map[string]any{"severity": "INFO", "message": shown, "target": name}, m)
-}
-
-func TestTrace(t *testing.T) {
-	const id = "105445aa7843bc8bf206b12000100000"
-	tests := []struct {
-		name, header, value string
-		want                map[string]any
-	}{
-		{"W3C", "traceparent", "00-" + id + "-09158d8185d3c3af-01", map[string]any{
-			traceKey: "projects/p/traces/" + id, spanKey: "09158d8185d3c3af", sampledKey: true}},
-		{"W3C, not sampled", "traceparent", "00-" + id + "-09158d8185d3c3af-00", map[string]any{
-			traceKey: "projects/p/traces/" + id, spanKey: "09158d8185d3c3af", sampledKey: false}},
-		{"garbage", "traceparent", "00-zz\n", map[string]any{}},
-		{"none", "X-Other", "", map[string]any{}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			h := http.Header{}
-			h.Set(tt.header, tt.value)
-			m := line(t, func(l *slog.Logger) { l.With(Trace("p", h)...).Info("x") })
-			for _, k := range []string{"time", "severity", "message"} {
-				delete(m, k)
-			}
-			check.Same(t, "trace", tt.want, m)
-		})
-	}
 }
 
 func TestReportedAndStack(t *testing.T) {

@@ -17,22 +17,9 @@ func (e *Entry) deriveRoles() {
 	}
 }
 
-// derive sets what follows from the rule: roles, the index of its query, and the exemptions from indexes for fields of the
-// bundle's own records.
+// derive sets what follows from the rule: roles, and the indexes of its queries.
 func (e *Entry) derive() {
-	r := e.Rule
-	r.Zone = e.TimeZone
+	e.Zone = e.TimeZone
 	e.deriveRoles()
-	for _, i := range indexes(*r) {
-		if len(i.Fields) > 1 {
-			e.Indexes = append(e.Indexes, i)
-			continue
-		}
-		only := i.Fields[0] // an override replaces the automatic indexes, so it lists them
-		e.FieldOverrides = append(e.FieldOverrides, FieldOverride{CollectionGroup: i.CollectionGroup, FieldPath: only.FieldPath,
-			Indexes: append(AutomaticIndexes(), OverrideIndex{QueryScope: i.QueryScope, Order: only.Order,
-				ArrayConfig: only.ArrayConfig})})
-	}
-	e.FieldOverrides = append(e.FieldOverrides,
-		FieldOverride{CollectionGroup: "cleanupUndo", FieldPath: "*", Indexes: []OverrideIndex{}})
+	e.Indexes = indexes(*e.Rule)
 }

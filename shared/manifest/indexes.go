@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,7 +9,8 @@ import (
 	"github.com/firesweep/firesweep/shared/rule"
 )
 
-// Index is an index of Firestore, in the form of firestore.indexes.json.
+// Index is an index of Firestore, in the form of firestore.indexes.json: a composite one, or that of a single field in a
+// collection group.
 type Index struct {
 	CollectionGroup string       `json:"collectionGroup"` // the collection's name
 	QueryScope      string       `json:"queryScope"`      // COLLECTION or COLLECTION_GROUP
@@ -24,41 +24,10 @@ type IndexField struct {
 	ArrayConfig string `json:"arrayConfig,omitempty"` // CONTAINS
 }
 
-// FieldOverride says which indexes a field has instead of the automatic ones. If Indexes is empty, it has none.
-type FieldOverride struct {
-	CollectionGroup string          `json:"collectionGroup"`
-	FieldPath       string          `json:"fieldPath"`
-	Indexes         []OverrideIndex `json:"indexes"`
-}
-
-// OverrideIndex is one index of a single field.
-type OverrideIndex struct {
-	QueryScope  string `json:"queryScope"`
-	Order       string `json:"order,omitempty"`
-	ArrayConfig string `json:"arrayConfig,omitempty"`
-}
-
-// AutomaticIndexes returns the indexes that Firestore makes for a field by default.
-func AutomaticIndexes() []OverrideIndex {
-	return []OverrideIndex{
-		{QueryScope: "COLLECTION", Order: "ASCENDING"}, {QueryScope: "COLLECTION", Order: "DESCENDING"},
-		{QueryScope: "COLLECTION", ArrayConfig: "CONTAINS"},
-	}
-}
-
-// AllIndexes returns the indexes that the entry's queries need: the composite ones, and those of single fields that Firestore
-// does not make by default.
-func (e Entry) AllIndexes() []Index {
-	all := slices.Clone(e.Indexes)
-	for _, o := range e.FieldOverrides {
-		for _, i := range o.Indexes {
-			if i.QueryScope == "COLLECTION_GROUP" {
-				field := IndexField{FieldPath: o.FieldPath, Order: i.Order, ArrayConfig: i.ArrayConfig}
-				all = append(all, Index{CollectionGroup: o.CollectionGroup, QueryScope: i.QueryScope, Fields: []IndexField{field}})
-			}
-		}
-	}
-	return all
+// Field is a field of a collection.
+type Field struct {
+	CollectionGroup string `json:"collectionGroup"`
+	FieldPath       string `json:"fieldPath"`
 }
 
 // indexes returns the indexes that a rule's queries need and Firestore does not make by itself: none of a single field, except in
@@ -106,22 +75,3 @@ func indexesOf(q documents.Query) (all []Index) {
 }
 
 func ascending(field string) IndexField { return IndexField{FieldPath: field, Order: "ASCENDING"} }
-
-// indexProblem returns what is wrong with an index, "" if nothing.
-func indexProblem(i Index) string {
-	switch {
-	case i.CollectionGroup == "":
-		return "collectionGroup is missing"
-	case i.QueryScope != "COLLECTION" && i.QueryScope != "COLLECTION_GROUP":
-		return fmt.Sprintf("queryScope is %q: it must be COLLECTION or COLLECTION_GROUP", i.QueryScope)
-	case len(i.Fields) < 2:
-		return "it has fewer than two fields: Firestore indexes single fields by itself"
-	}
-	for _, f := range i.Fields {
-		ordered := f.Order == "ASCENDING" || f.Order == "DESCENDING"
-		if f.FieldPath == "" || ordered == (f.ArrayConfig == "CONTAINS") {
-			return fmt.Sprintf("field %q is neither ordered nor an array", f.FieldPath)
-		}
-	}
-	return ""
-}

@@ -22,10 +22,6 @@ func Lock(manifest, rules File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	enabled, err := Enabled(rules)
-	if err != nil {
-		return nil, err
-	}
 	lock := struct {
 		About     string           `json:"about"`
 		Version   string           `json:"version"`           // [version.Lock]
@@ -35,10 +31,13 @@ func Lock(manifest, rules File) ([]byte, error) {
 		Functions map[string]Entry `json:"functions"`
 	}{
 		About:   "Written by firesweep check --write for Terraform. Do not edit it.",
-		Version: version.Lock, Rules: digest(rules.Text), Manifest: digest(manifest.Text), Enabled: enabled,
+		Version: version.Lock, Rules: digest(rules.Text), Manifest: digest(manifest.Text),
 		Functions: map[string]Entry{},
 	}
 	for _, e := range all {
+		if e.Used && !e.Own && e.Trigger == Schedule {
+			lock.Enabled = append(lock.Enabled, e.Name)
+		}
 		if e.Rule != nil {
 			e.Rule = nil // Terraform needs only what follows from it
 			lock.Functions[e.Name] = e

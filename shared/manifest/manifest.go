@@ -36,9 +36,9 @@ type Entry struct {
 	CPU            string                      `json:"cpu,omitempty"`   // the function's CPUs; if empty, what its memory brings
 	Roles          map[config.Backend][]string `json:"roles,omitempty"` // its service account's roles, by backend
 
-	// Of its database, in the form of firestore.indexes.json:
-	Indexes        []Index         `json:"indexes,omitempty"`        // those that its queries need besides the automatic ones
-	FieldOverrides []FieldOverride `json:"fieldOverrides,omitempty"` // fields with other than the automatic indexes
+	// Of its database:
+	Indexes    []Index `json:"indexes,omitempty"`    // those that its queries need besides the automatic ones
+	NotIndexed []Field `json:"notIndexed,omitempty"` // fields that need no index at all; of a job that has a package
 
 	// Of a job:
 	Schedule         string `json:"schedule,omitempty"`         // unix-cron; a~b is one value from a to b, fixed per project
@@ -49,6 +49,10 @@ type Entry struct {
 
 	// Of a worker:
 	Queue *Queue `json:"queue,omitempty"`
+
+	// Of the lists that were read together:
+	Own  bool `json:"-"` // a list of rules declares it, not functions/manifest.json
+	Used bool `json:"-"` // a list of rules declares or enables it, or the job whose worker it is
 
 	// Rule, if set, is all that the function does. It then has no package, and its roles and indexes follow from the rule.
 	*rule.Rule
@@ -72,9 +76,9 @@ func (e Entry) Timeout(getenv func(string) string) (time.Duration, error) {
 		return time.Duration(e.TimeoutSeconds) * time.Second, nil
 	}
 	seconds, err := strconv.Atoi(text)
-	if err != nil || seconds < minTimeout || seconds > maxJobTimeout {
+	if err != nil || seconds < minTimeout || seconds > maxTimeout {
 		return 0, fmt.Errorf("TIMEOUT_SECONDS is %q: it must be a whole number from %d to %d, the function's timeout", text, minTimeout,
-			maxJobTimeout)
+			maxTimeout)
 	}
 	return time.Duration(seconds) * time.Second, nil
 }
@@ -132,18 +136,6 @@ func (r *reader) entry(v *hujson.Value, at string, own bool) (e Entry) {
 	}
 }
 
-// Enabled returns the names of the jobs of other lists that a list enables. The list has no problem.
-func Enabled(f File) ([]string, error) {
-	root, err := f.root()
-	if err != nil {
-		return nil, err
-	}
-	var l ruleList
-	r := reader{File: f, offsets: map[string]int{}}
-	r.value(&root, "", reflect.ValueOf(&l).Elem(), expected{})
-	return l.Enabled, nil
-}
-
 // Parse reads functions/manifest.json and lists of rules strictly. The error tells every problem, its line and the entry that
 // has it.
 func Parse(manifest File, rules ...File) ([]Entry, error) {
@@ -161,15 +153,14 @@ func ParseRules(rules File) ([]Entry, error) {
 // parsing is what is known of the lists that were read so far.
 type parsing struct {
 	all      []Entry
-	from     []place // of each of all
+	from     []origin // of each of all
 	problems []error
 }
 
-// place is where an entry is.
-type place struct {
+// origin is where an entry was read.
+type origin struct {
 	*reader
-	at  string // e.g. rules[0]
-	own bool   // it is in a list of rules
+	at string // e.g. rules[0]
 }
 
 // result reads lists of rules, and returns all entries.
@@ -228,7 +219,9 @@ func (p *parsing) read(f File, own bool) {
 	first := len(p.all)
 	for i, v := range slices.Concat(jobs.Functions, rules.Rules) { // of one list, one of them is empty
 		at := fmt.Sprintf("%s[%d]", key, i)
-		p.all, p.from = append(p.all, r.entry(v, at, own)), append(p.from, place{r, at, own})
+		e := r.entry(v, at, own)
+		e.Own, e.Used = own, own
+		p.all, p.from = append(p.all, e), append(p.from, origin{r, at})
 	}
 	for _, w := range r.wrong {
 		p.add(r, w.offset, w.at, w.says)
@@ -244,13 +237,19 @@ func (p *parsing) read(f File, own bool) {
 	}
 }
 
-// enabled checks the name of a job that a list enables.
+// enabled marks a job that a list enables, and its worker. It must be one of Firesweep's own.
 func (p *parsing) enabled(r *reader, at, name string) {
 	var jobs []string
-	for i, e := range p.all {
-		if e.Trigger == Schedule && !p.from[i].own {
+	for _, e := range p.all {
+		if e.Trigger == Schedule && !e.Own {
 			jobs = append(jobs, e.Name)
 		}
+	}
+	if i := slices.IndexFunc(p.all, func(e Entry) bool { return e.Name == name }); slices.Contains(jobs, name) {
+		for n := range p.all {
+			p.all[n].Used = p.all[n].Used || n == i || p.all[n].Name == p.all[i].Worker
+		}
+		return
 	}
 	instead := "they are " + strings.Join(jobs, ", ")
 	if like := criteria.Alike(name, jobs); like != "" {
@@ -259,9 +258,7 @@ func (p *parsing) enabled(r *reader, at, name string) {
 	if slices.ContainsFunc(p.all, func(e Entry) bool { return e.Name == name }) {
 		instead = "leave it out, because your own rules are always enabled"
 	}
-	if !slices.Contains(jobs, name) {
-		p.add(r, r.offsetOf(at), at, fmt.Sprintf("%q is none of Firesweep's own jobs: %s", name, instead))
-	}
+	p.add(r, r.offsetOf(at), at, fmt.Sprintf("%q is none of Firesweep's own jobs: %s", name, instead))
 }
 
 // named checks that no entry before one has its name.
@@ -272,7 +269,7 @@ func (p *parsing) named(i int) {
 			continue
 		}
 		by := "Firesweep's own job " + other.Name
-		if from := p.from[n]; from.own == p.from[i].own {
+		if from := p.from[n]; other.Own == p.all[i].Own {
 			by = fmt.Sprintf("%s in line %d", from.at, from.lineOf(from.offsetOf(from.at+".name")))
 		}
 		p.refuse(i, "name", "%q is taken by %s: choose another that differs in more than capital letters", name, by)

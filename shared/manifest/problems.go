@@ -12,23 +12,20 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 var (
-	namePattern    = regexp.MustCompile(`^[a-z][A-Za-z0-9]{5,29}$`) // it is a service account's name as well, in lower case
-	packagePattern = regexp.MustCompile(`^[a-z][a-z0-9]*$`)
-	memoryPattern  = regexp.MustCompile(`^([1-9][0-9]{0,4})(Mi|Gi)$`)
+	namePattern   = regexp.MustCompile(`^[a-z][A-Za-z0-9]{5,29}$`) // it is a service account's name as well, in lower case
+	memoryPattern = regexp.MustCompile(`^([1-9][0-9]{0,4})(Mi|Gi)$`)
 )
 
 // What Google's services allow.
 const (
-	minTimeout    = 60   // seconds: enough for the time that the engine reserves at the end
-	maxJobTimeout = 1740 // seconds: Cloud Scheduler waits at most 30 minutes, and must wait longer than the timeout
-	maxTimeout    = 3600 // seconds, for a function that is called over HTTP
-	maxRetries    = 5    // by Cloud Scheduler
+	minTimeout = 60   // seconds: enough for the time that the engine reserves at the end
+	maxTimeout = 1740 // seconds: Cloud Scheduler waits at most 30 minutes, and must wait longer than the timeout
+	maxRetries = 5    // by Cloud Scheduler
 )
 
 // together checks the entries with each other, and sets what follows from others.
@@ -36,20 +33,9 @@ func (p *parsing) together() {
 	if len(p.all) == 0 {
 		p.problems = append(p.problems, errors.New("no functions are listed"))
 	}
-	called := map[string]bool{}
-	for i := range p.all {
-		e := &p.all[i]
-		if called[e.Worker] = true; e.Rule != nil {
-			p.meets(i)
-		}
-		w := slices.IndexFunc(p.all, func(w Entry) bool { return w.Name == e.Worker && w.Trigger == Tasks && w.Package == e.Package })
-		if e.Worker != "" && w < 0 {
-			p.refuse(i, "worker", "%q is not listed as a worker of the same package", e.Worker)
-		}
-	}
 	for i, e := range p.all {
-		if e.Trigger == Tasks && !called[e.Name] {
-			p.refuse(i, "", "no job hands tasks to it")
+		if e.Rule != nil {
+			p.meets(i)
 		}
 	}
 }
@@ -87,64 +73,33 @@ func (e Entry) writes(field string) bool {
 	return set || e.Warn != nil && e.Warn.Field == field
 }
 
-// problems returns what is wrong with one entry. If the entry has a rule, it also sets what follows from the rule.
+// problems returns what is wrong with one entry. If the entry has a rule, it also sets what follows from the rule. What else
+// may be wrong with an entry of functions/manifest.json that has a package, the tests of functions say.
 func (e *Entry) problems() []criteria.Problem {
 	var p criteria.Problems
 	p.Expect(namePattern.MatchString(e.Name), "name", "%s write 6 to 30 letters and digits that begin with a small letter, such as "+
 		"cleanupDrafts", cmp.Or(strings.TrimPrefix(fmt.Sprintf("%q:", e.Name), `"":`), "it is missing:"))
-	run, longest := "", maxTimeout
-	if e.Trigger == Schedule {
-		longest = maxJobTimeout
-	}
-	if e.Rule != nil && e.Package == "" {
+	run := ""
+	if e.Rule != nil {
 		run = "run."
+		p.Expect(e.Package == "", "package", "a rule has none: leave it out, or the keys of the rule")
 		if p.All = append(p.All, e.Problems()...); len(p.All) == 0 { // what follows from a wrong rule is nothing
 			e.derive()
 		}
-	} else {
-		e.ofPackage(&p)
 	}
 	p.Expect(e.Description != "", "description", "it is missing: write one line for people")
-	p.Expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= longest, run+"timeoutSeconds",
-		"it is %d and must be from %d to %d", e.TimeoutSeconds, minTimeout, longest)
+	p.Expect(e.TimeoutSeconds >= minTimeout && e.TimeoutSeconds <= maxTimeout, run+"timeoutSeconds",
+		"it is %d and must be from %d to %d", e.TimeoutSeconds, minTimeout, maxTimeout)
 	p.Expect(e.CPU == "" || e.CPU == "1", run+"cpu", `it is %q and must be "1" or ""`, e.CPU)
 	p.Expect(e.memoryProblem() == "", run+"memory", "%s", e.memoryProblem())
-	switch e.Trigger {
-	case Schedule:
+	if e.Trigger != Tasks {
 		p.Expect(cronProblem(e.Schedule) == "", "schedule", "%s", cronProblem(e.Schedule))
 		p.Expect(slices.Contains(timeZones(), e.TimeZone), "timeZone", "%q is unknown: write a name such as Europe/Berlin or UTC",
 			e.TimeZone)
-		p.Expect(e.StopAfterSeconds >= 0 && e.StopAfterSeconds <= e.TimeoutSeconds/10*9, "stopAfterSeconds",
-			"it is %d and must be at most nine tenths of timeoutSeconds", e.StopAfterSeconds)
 		p.Expect(e.RetryCount >= 0 && e.RetryCount <= maxRetries, run+"retryCount", "it is %d and must be from 0 to %d", e.RetryCount,
 			maxRetries)
-		p.Expect(e.Queue == nil, "queue", "it is for workers, whose trigger is tasks: leave it out")
-	case Tasks:
-		q := e.Queue
-		p.Expect(q != nil && q.MaxDispatchesPerSecond > 0 && q.MaxConcurrentDispatches >= 1 && q.MaxAttempts >= 1 &&
-			q.MinBackoffSeconds >= 1 && q.MaxBackoffSeconds >= q.MinBackoffSeconds, "queue", "it is missing or invalid")
-		p.Expect(e.Schedule == "" && e.TimeZone == "" && e.RetryCount == 0 && e.StopAfterSeconds == 0 && e.Worker == "", "trigger",
-			"a worker has no schedule, timeZone, retryCount, stopAfterSeconds or worker: leave them out")
-	default:
-		p.Add("trigger", "%q is neither %s nor %s", e.Trigger, Schedule, Tasks)
 	}
 	return p.All
-}
-
-// ofPackage checks what only an entry with a package has.
-func (e Entry) ofPackage(p *criteria.Problems) {
-	p.Expect(packagePattern.MatchString(e.Package) && e.Rule == nil, "package",
-		"%q is not a package name, or has a rule beside it: use lower-case letters and digits", e.Package)
-	p.Expect(slices.Contains(e.Uses(), config.Firestore), "roles", "it has none on Firestore, which holds the lease")
-	p.Expect((e.Worker != "") == slices.Contains(e.Uses(), config.Tasks), "worker",
-		"it and the roles on tasks belong together: worker is %q, and the roles are on %v", e.Worker, e.Uses())
-	for n, i := range e.Indexes {
-		p.Expect(indexProblem(i) == "", fmt.Sprintf("indexes[%d]", n), "%s", indexProblem(i))
-	}
-	for n, o := range e.FieldOverrides {
-		p.Expect(o.CollectionGroup != "" && o.FieldPath != "" && o.Indexes != nil, fmt.Sprintf("fieldOverrides[%d]", n),
-			"it lacks collectionGroup, fieldPath or indexes")
-	}
 }
 
 // memoryProblem returns what is wrong with the memory, "" if nothing. The bounds are Cloud Run's.

@@ -13,7 +13,7 @@ const Release = "0.1.0-dev"
 
 // Lock is the version of lock files. A change of which rules are refused, or of what follows from them, raises its number:
 // Terraform would otherwise take the file of an earlier commit of the same Release.
-const Lock = Release + "/5"
+const Lock = Release + "/6"
 
 // Page returns the address of a page of this version, such as docs/rules.md: whoever has only the program has no folder docs.
 func Page(name string) string {

@@ -26,5 +26,4 @@ notification_locale    = "ja"
 placeholder_references = []
 inquiry_folders        = []
 orphans                = []
-runbook_url            = null
 max_owners             = 100000

@@ -122,6 +122,7 @@ run "environment" {
       NOTIFICATION_LOCALE  = "en"
       GOMEMLIMIT           = "870MiB"
       TIMEOUT_SECONDS      = "1740"
+      SCHEDULE             = "0 3 * * * Asia/Tokyo"
       ORPHANS              = "posts,postsOfCircles"
       MAX_OWNERS           = "100000"
     })
@@ -138,6 +139,7 @@ run "environment" {
       UNDO_DAYS             = "7"
       NOTIFICATION_LOCALE   = "en"
       GOMEMLIMIT            = "217MiB"
+      SCHEDULE              = "*/10 * * * * UTC"
       TASKS_LOCATION        = "asia-northeast1"
       TASKS_QUEUE           = "sendInactiveProjectWarning"
       TASKS_SERVICE_ACCOUNT = google_service_account.function["deleteInactiveProjects"].email

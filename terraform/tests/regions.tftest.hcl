@@ -32,19 +32,6 @@ run "one_region_unless_told_otherwise" {
     condition     = alltrue([for service in ["functions", "tasks", "scheduler"] : tolist(local.region_file[service]) == sort(distinct(local.region_file[service]))])
     error_message = "a list of regions.json is not sorted, or has a region twice"
   }
-  assert {
-    condition = alltrue([
-      for service in ["tasks", "scheduler"] : alltrue([
-        for r in setsubtract(local.region_file.functions, local.region_file[service]) :
-        length(setintersection(local.region_file.nearest[r], local.region_file[service])) > 0
-      ])
-    ])
-    error_message = "for a region without a service, regions.json names no near one that has it"
-  }
-  assert {
-    condition     = length(setsubtract(flatten(values(local.region_file.nearest)), local.region_file.functions)) == 0
-    error_message = "nearest names a region that is none"
-  }
 }
 
 # Paris has functions; regions.json knows of neither Cloud Tasks nor Cloud Scheduler there.

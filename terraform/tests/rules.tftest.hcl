@@ -52,15 +52,16 @@ run "rules_of_another_folder" {
   assert {
     condition = toset(keys(google_firestore_index.index)) == toset([
       "(default) users COLLECTION banStatus:ASCENDING permanentBanScheduledDeletionAt:ASCENDING", "(default) reports COLLECTION status:ASCENDING createdAt:ASCENDING",
-    ]) && contains([for o in local.functions["cleanupActivity"].fieldOverrides : "${o.collectionGroup}.${o.fieldPath}"], "activity.at")
-    error_message = "indexes are ${jsonencode(keys(google_firestore_index.index))}, and fields ${jsonencode(local.functions["cleanupActivity"].fieldOverrides)}"
+    ])
+    error_message = "indexes are ${jsonencode(keys(google_firestore_index.index))}"
   }
   assert {
     # A resource of the field would reset what the application has set: its other indexes, its TTL policy.
-    condition = alltrue([for key in keys(google_firestore_field.override) : !strcontains(key, "activity")]) && (
-      contains(flatten(local.group_indexes["(default)"]), "activity.at ASCENDING")
+    condition = (
+      toset(keys(google_firestore_field.not_indexed)) == toset(["(default) cleanupRuns expireAt", "(default) cleanupUndo *", "(default) cleanupUndo expireAt"])
+      && jsonencode(output.collection_group_indexes) == jsonencode({ "(default)" = ["activity.at ASCENDING"] })
     )
-    error_message = "Terraform would make ${jsonencode(keys(google_firestore_field.override))}, and names ${jsonencode(local.group_indexes)} as the application's to make"
+    error_message = "Terraform would make ${jsonencode(keys(google_firestore_field.not_indexed))}, and names ${jsonencode(local.group_indexes)} as the application's to make"
   }
 }
 
@@ -154,12 +155,11 @@ run "refuses_indexes_that_its_rules_do_not_need" {
   command = plan
   variables {
     rules_file = "tests/rules/indexes.json"
-    enabled    = ["itsOwn", "indexElsewhere", "indexOfOther", "indexByOther", "noIndex", "noneAtAll", "recordsToo"]
+    enabled    = ["itsOwn", "indexElsewhere", "indexOfOther", "indexByOther"]
     dry_run    = {}
   }
   expect_failures = [
     google_service_account.function["indexElsewhere"], google_service_account.function["indexOfOther"], google_service_account.function["indexByOther"],
-    google_service_account.function["noIndex"], google_service_account.function["noneAtAll"], google_service_account.function["recordsToo"],
   ]
 }
 
@@ -167,12 +167,12 @@ run "refuses_entries_of_no_rule" {
   command = plan
   variables {
     rules_file = "tests/rules/forged.json"
-    enabled    = ["cleanupBannedUsers", "cleanupReports", "otherName", "withWorker", "withPackage"]
+    enabled    = ["cleanupBannedUsers", "cleanupReports", "otherName", "withWorker", "withPackage", "withoutIndex"]
     dry_run    = { cleanupBannedUsers = true, cleanupReports = true }
   }
   expect_failures = [
     google_service_account.function["cleanupBannedUsers"], google_service_account.function["cleanupReports"], google_service_account.function["otherName"],
-    google_service_account.function["withWorker"], google_service_account.function["withPackage"],
+    google_service_account.function["withWorker"], google_service_account.function["withPackage"], google_service_account.function["withoutIndex"],
   ]
 }
 

@@ -108,6 +108,12 @@ run "overrides" {
     error_message = "an override of schedule and time zone is not used: ${google_cloud_scheduler_job.job["cleanupReports"].schedule}"
   }
   assert {
+    condition = { for name, job in module.job : name => job.function.service_config[0].environment_variables["SCHEDULE"] } == {
+      for name, job in google_cloud_scheduler_job.job : name => "${job.schedule} ${job.time_zone}"
+    } && !contains(keys(module.worker["deletePlaceholderUser"].function.service_config[0].environment_variables), "SCHEDULE")
+    error_message = "a job does not say by which schedule it is called, or a worker does"
+  }
+  assert {
     condition     = google_cloud_scheduler_job.job["cleanExpiredComped"].schedule == trimsuffix(run.schedules.schedules["cleanExpiredComped"], " UTC")
     error_message = "the minute changed between two plans of one project"
   }

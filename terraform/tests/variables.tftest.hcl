@@ -40,7 +40,7 @@ run "disabled_jobs_leave_nothing" {
       keys(google_service_account_iam_binding.acts_as_itself), data.google_project.this, data.google_storage_bucket.application,
       keys(google_storage_bucket_iam_member.storage), keys(google_project_iam_member.auth), keys(google_project_iam_custom_role.custom),
       google_monitoring_alert_policy.worker, [for api in keys(google_project_service.api) : api if api == "identitytoolkit.googleapis.com"],
-      [for key in keys(google_firestore_field.override) : key if key != "(default) cleanupUndo *"],
+      [for f in google_firestore_field.not_indexed : f if !contains(["cleanupRuns", "cleanupUndo"], f.collection)],
     )) == 0
     error_message = "what only other jobs need is there"
   }
@@ -85,13 +85,12 @@ run "refuses_names_and_formats" {
     placeholder_references = ["posts"]
     inquiry_folders        = ["inquiries"]
     orphans                = ["task"]
-    runbook_url            = "https://example.com/runbook#here"
     undo_days              = { deletePlaceholderUser = 7 } # a worker has its job's
     dry_run                = {}                            # no decision about any job
   }
   expect_failures = [
     var.project, var.region, var.bucket, var.databases, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones, var.paused, var.labels, var.queue_suffix,
-    var.notification_channels, var.notification_locale, var.placeholder_references, var.inquiry_folders, var.orphans, var.runbook_url, var.undo_days, var.dry_run,
+    var.notification_channels, var.notification_locale, var.placeholder_references, var.inquiry_folders, var.orphans, var.undo_days, var.dry_run,
   ]
 }
 
@@ -258,7 +257,7 @@ run "refuses_schedules_out_of_range" {
       checkGhostCircles        = "0 3 0 * *"
       cleanExpiredComped       = "9~5 3 * * *"
       cleanupOrphanedMedia     = "*/0 * * * *"
-      cleanupResolvedInquiries = "0 3 * * 8"
+      cleanupResolvedInquiries = "0 3 * * 7"
       deleteInactiveProjects   = "0,60 * * * *"
     }
   }
@@ -278,7 +277,7 @@ run "accepts_what_only_looks_wrong" {
     max_owners             = 2147483647
     undo_days              = { cleanupPlaceholderUsers = 14, cleanupBannedUsers = 0, cleanupReports = 0 }
     schedules = {
-      cleanupReports           = "59 23 31 * 7"
+      cleanupReports           = "59 23 31 * 6"
       cleanupBannedUsers       = "0-59/15 0,12 1-15 * 0"
       checkGhostCircles        = "0~59 22~23 * * 1-5"
       cleanupOrphanedMedia     = "*/59 * * * *"

@@ -22,7 +22,7 @@ export async function show(article, job, about) {
   const [last, planned, ran] = [h("p", { class: "facts" }), h("section"), h("section")];
   const again = button("Plan again", "", () => plan());
   fill(article, h("a", { class: "back", href: "#" }, "← All jobs"), h("h2", null, job.name),
-    h("p", { class: "lead" }, job.description), h("p", { class: "facts" }, "Runs " + job.when), last, planned, ran);
+    h("p", { class: "lead" }, job.description), h("p", { class: "facts" }, "Runs " + job.schedule), last, planned, ran);
 
   async function failed(place, title, err) {
     fill(place, problem(title, [err.message]), h("p", { class: "actions" }, again));

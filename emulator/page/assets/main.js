@@ -31,7 +31,7 @@ function list() {
     h("p", { class: "actions" }, all),
     h("ul", { class: "card jobs" }, [...due].map(([job, badge]) => h("li", null,
       h("a", { href: "#" + job.name }, job.name), badge,
-      h("p", { class: "quiet" }, job.description), h("p", { class: "quiet when" }, job.when)))));
+      h("p", { class: "quiet" }, job.description), h("p", { class: "quiet when" }, job.schedule)))));
 }
 
 async function show(moved) {

@@ -72,7 +72,8 @@ func (g *Golden) Run(t testing.TB, title string, f *Function, query, body string
 		t.Fatal(err)
 	}
 	var fields map[string]any
-	same := moment.ReplaceAllStringFunc(strings.NewReplacer(f.Bucket, "bucket", f.ID, "project").Replace(string(text)), func(at string) string {
+	unnamed := strings.NewReplacer(f.Bucket, "bucket", f.ID, "project").Replace(string(text))
+	same := moment.ReplaceAllStringFunc(unnamed, func(at string) string {
 		if when, err := time.Parse(time.RFC3339Nano, at); err == nil && time.Since(when).Abs() < time.Hour {
 			return "just now" // an upload, whose time the test cannot choose
 		}

@@ -42,7 +42,7 @@ var readIndexes = sync.OnceValues(func() (all []index, err error) {
 	}
 	entries, err := manifest.Parse(files[0], files[1])
 	for _, e := range entries {
-		all = append(all, e.AllIndexes()...)
+		all = append(all, e.Indexes...)
 	}
 	return all, err
 })

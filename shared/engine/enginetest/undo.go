@@ -84,7 +84,9 @@ func LoggedRuns(t testing.TB, db *firestore.Client) []string {
 			began[id] = e.CreateTime
 		}
 	}
-	return slices.SortedFunc(maps.Keys(began), func(a, b string) int { return cmp.Or(began[b].Compare(began[a]), strings.Compare(a, b)) })
+	return slices.SortedFunc(maps.Keys(began), func(a, b string) int {
+		return cmp.Or(began[b].Compare(began[a]), strings.Compare(a, b))
+	})
 }
 
 // WasSent reports whether a thing was sent to somebody, as a notification is.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Records in cleanupJobs that are of no job, for no job has a hyphen in its name. They bind each job of the database, also one
@@ -52,19 +53,26 @@ const (
 type HeldError struct{ Hold }
 
 func (e *HeldError) Error() string {
-	return e.String() + ": the job does nothing until firesweep resume " + e.Record
+	return "held " + e.String() + ": the job does nothing until firesweep resume " + e.Record
 }
 
-// String says since when a job is held, by whom and why. These are texts that somebody else may have written.
+// String says since when something is held or kept, by whom, why, and by undoing which run: texts that somebody else may have
+// written.
 func (h Hold) String() string {
-	text := "held since " + h.At.UTC().Format(time.RFC3339)
+	text := "since " + h.At.UTC().Format("2006-01-02 15:04") + " UTC"
 	if h.By != "" {
 		text += " by " + quoted(h.By)
 	}
-	return text + ", because " + quoted(h.Why)
+	if text += ", because " + quoted(h.Why); h.RunID != "" {
+		text += " (" + harmless.Clip(h.RunID, maxID) + ")"
+	}
+	return text
 }
 
-func quoted(text string) string { return fmt.Sprintf("%q", report.Clip(text, 200)) }
+// MaxWhy is how many bytes a reason has at most, where it is given and where it is said.
+const MaxWhy = 500
+
+func quoted(text string) string { return fmt.Sprintf("%q", harmless.Clip(text, MaxWhy)) }
 
 // Hold holds the job. One that is held by hand, or by an undo of the same run, stays held as it is. Another undo's hold is
 // replaced, for that undo lets the job go on if it brings nothing back.
@@ -159,7 +167,8 @@ func CheckKept(item string) error {
 	switch {
 	case strings.HasPrefix(item, report.ObjectPrefix):
 		if !isObject || bucket == "" || name == "" {
-			return fmt.Errorf("%s is no object and no folder, such as gs://my-bucket/posts/u1/a.png or gs://my-bucket/posts/u1/", quoted(item))
+			return fmt.Errorf("%s is no object and no folder, such as gs://my-bucket/posts/u1/a.png or gs://my-bucket/posts/u1/",
+				quoted(item))
 		}
 	case strings.HasPrefix(item, report.AccountPrefix):
 		if len(item) == len(report.AccountPrefix) {

@@ -79,7 +79,7 @@ func (s State) Renew(who string, now time.Time, length time.Duration) (State, er
 func (s State) Released(who string) bool { return s.Last != nil && s.Last.RunID == who }
 
 // Release gives a run's lease back, with its report and the checkpoint of the next one. The error is a [*LostError].
-func (s State) Release(r *report.Report, checkpoint string, now time.Time) (State, error) {
+func (s State) Release(r *report.Report, checkpoint string) (State, error) {
 	switch {
 	case s.Released(r.RunID): // an earlier attempt took effect and its answer was lost
 		return s, nil
@@ -92,9 +92,7 @@ func (s State) Release(r *report.Report, checkpoint string, now time.Time) (Stat
 	}
 	s = s.Free(r.RunID)
 	s.Checkpoint, s.Last, s.Stop = checkpoint, r, nil
-	s.Month = s.Month.At(now)
-	s.Month.Runs++
-	s.Month.Usage = s.Month.Usage.Plus(r.Usage)
+	s.Schedule = cmp.Or(r.Schedule, s.Schedule) // a run from a terminal does not know it
 	return s, nil
 }
 

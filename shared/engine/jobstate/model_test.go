@@ -138,7 +138,7 @@ func (w *world) step(a *actor, lost bool) bool {
 		a.plan = a.plan[1:]
 	case "release":
 		r := &report.Report{RunID: a.id, Now: a.now, Status: a.status, Stopped: a.stopped}
-		s, err := w.s.Release(r, at(a.at), now)
+		s, err := w.s.Release(r, at(a.at))
 		if a.holds && err != nil {
 			w.t.Fatalf("%s lost its lease: %v", a.id, err)
 		}

@@ -38,10 +38,10 @@ type State struct {
 	Leaves     bool           `json:"leaves" firestore:"leaves"`         // runs may have left something to do
 	Rewound    bool           `json:"rewound" firestore:"rewound"`       // the next run begins at the beginning all the same
 	Held       *Hold          `json:"held" firestore:"held"`             // by an undo or an operator; nil: nobody holds the job
-	Keep       []Kept         `json:"keep" firestore:"keep"`             // what the jobs keep, whatever their rules say; stored for AllJobs
+	Keep       []Kept         `json:"keep" firestore:"keep"`             // what the jobs keep, whatever their rules say; for AllJobs
 	Known      []string       `json:"known" firestore:"known"`           // stored for NewJobs: the jobs that it does not hold
-	Stop       any            `json:"stop" firestore:"stop"`             // the run that is told to stop; a person may have written anything
-	Month      report.Month   `json:"month" firestore:"month"`
+	Stop       any            `json:"stop" firestore:"stop"`             // the run that is told to stop; a person may write anything
+	Schedule   string         `json:"schedule" firestore:"schedule"`     // by which Cloud Scheduler calls the job; empty: not known
 	Last       *report.Report `json:"lastReport" firestore:"lastReport"` // of the last run that saved one; nil: none
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/emulator/check"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -41,7 +40,7 @@ func acquired(t *testing.T, s State, c Candidate) State {
 
 func released(t *testing.T, s State, r report.Report, checkpoint string) State {
 	t.Helper()
-	s, err := s.Release(&r, checkpoint, midnight)
+	s, err := s.Release(&r, checkpoint)
 	check.OK(t, err)
 	return s
 }
@@ -73,10 +72,12 @@ func TestLease(t *testing.T) {
 	want(t, "an answer that was lost: until", ends.Add(time.Second), again.Until)
 
 	var lost *LostError
-	if _, err := s.Release(&report.Report{RunID: second}, "n", midnight); !errors.As(err, &lost) || lost.Holder != first {
+	if _, err := s.Release(&report.Report{RunID: second}, "n"); !errors.As(err, &lost) || lost.Holder != first {
 		t.Errorf("released by another: %v", err)
 	}
-	s = released(t, s, report.Report{RunID: first, Status: report.Partial}, "n")
+	s = released(t, s, report.Report{RunID: first, Status: report.Partial, Schedule: "0 3 * * * UTC"}, "n")
+	fromTerminal := released(t, acquired(t, s, candidate(second, midnight)), report.Report{RunID: second}, "n")
+	want(t, "the schedule after a run that does not know it", "0 3 * * * UTC", fromTerminal.Schedule)
 	want(t, "after it", "", s.Leased(midnight))
 	want(t, "the next begins at", "n", acquired(t, s, candidate(second, midnight)).Begins())
 	want(t, "the last report", first, s.Last.RunID)
@@ -87,7 +88,7 @@ func TestReleaseThatWasAnswered(t *testing.T) {
 	r := report.Report{RunID: first}
 	once := released(t, acquired(t, State{}, candidate(first, midnight)), r, "m")
 	twice := released(t, once, r, "m")
-	want(t, "runs of the month", 1, twice.Month.Runs)
+	check.Same(t, "made again", once, twice)
 	next := acquired(t, once, candidate(second, midnight.Add(night)))
 	want(t, "the next one's lease", second, released(t, next, r, "m").Leased(midnight.Add(night)))
 }
@@ -184,16 +185,16 @@ func TestKilled(t *testing.T) {
 
 func TestTooLong(t *testing.T) {
 	s := State{Holder: "job-x", Until: midnight.Add(Longest + Margin)}
-	if err := s.TooLong(config.Config{}, "job", midnight); err != nil {
+	if err := s.TooLong("job", midnight); err != nil {
 		t.Error(err)
 	}
 	s.Until = s.Until.Add(time.Microsecond)
 	var foreign *ForeignError
-	err := s.TooLong(config.Config{}, "job", midnight)
-	if !errors.As(err, &foreign) || !strings.Contains(err.Error(), "updateMask.fieldPaths=until'") {
+	err := s.TooLong("job", midnight)
+	if !errors.As(err, &foreign) || !strings.Contains(err.Error(), "delete the field until of cleanupJobs/job in") {
 		t.Errorf("%v, want that it is too long", err)
 	}
-	if s.Holder = ""; s.TooLong(config.Config{}, "job", midnight) != nil {
+	if s.Holder = ""; s.TooLong("job", midnight) != nil {
 		t.Error("nobody holds it, and it is too long")
 	}
 }
@@ -215,7 +216,6 @@ func TestForeign(t *testing.T) {
 		"no run's id":       {held("job-x/y", map[string]any{"runId": "job-x/y"}), "holder"},
 		"too long an id": {held("job-"+strings.Repeat("x", maxID), map[string]any{"runId": "job-" + strings.Repeat("x", maxID)}),
 			"holder"},
-		"odd month":       {map[string]any{"month": 7}, ""},
 		"odd last report": {map[string]any{"lastReport": map[string]any{"runId": 7}}, ""},
 		"no run's report": {map[string]any{"lastReport": map[string]any{"job": "job"}}, ""},
 		"odd stop":        {map[string]any{"stop": 7}, ""},
@@ -225,9 +225,9 @@ func TestForeign(t *testing.T) {
 		"odd end":         {map[string]any{"until": "later"}, "until"},
 		"odd checkpoint":  {map[string]any{"checkpoint": 7}, "checkpoint"},
 	} {
-		s, err := Of(config.Config{Project: "p", Database: "d"}, "job", documents.Document{Data: tt.data})
+		s, err := Of("job", documents.Document{Data: tt.data})
 		var foreign *ForeignError
-		if errors.As(err, &foreign) != (tt.field != "") || tt.field != "" && !strings.Contains(err.Error(), "updateMask.fieldPaths="+tt.field+"'") || s.Last != nil {
+		if errors.As(err, &foreign) != (tt.field != "") || tt.field != "" && !strings.Contains(err.Error(), "the field "+tt.field+" of cleanupJobs/job is") || s.Last != nil {
 			t.Errorf("%s: %v, last report %v", name, err, s.Last)
 		}
 	}
@@ -242,7 +242,7 @@ func TestHeld(t *testing.T) {
 	a.Begun.Job = "job"
 	var held *HeldError
 	if _, err := s.Acquire(a); !errors.As(err, &held) || held.Hold != byUndo ||
-		err.Error() != `held since 2026-01-10T00:00:00Z by "ann", because "it came back": the job does nothing until firesweep resume ` {
+		err.Error() != `held since 2026-01-10 00:00 UTC by "ann", because "it came back" (`+first+`): the job does nothing until firesweep resume ` {
 		t.Errorf("%v", err)
 	}
 	if _, err := s.Acquire(Candidate{Who: "undo-" + first, Now: midnight, For: UndoLease}); err != nil {
@@ -368,9 +368,9 @@ func TestForeignHold(t *testing.T) {
 		"no document":   {list("users"), "keep"},
 		"too many":      {map[string]any{"keep": many}, "keep"},
 	} {
-		s, err := Of(config.Config{Project: "p", Database: "d"}, "job", documents.Document{Data: tt.data})
+		s, err := Of("job", documents.Document{Data: tt.data})
 		var foreign *ForeignError
-		if errors.As(err, &foreign) != (tt.field != "") || tt.field != "" && !strings.Contains(err.Error(), "updateMask.fieldPaths="+tt.field+"'") {
+		if errors.As(err, &foreign) != (tt.field != "") || tt.field != "" && !strings.Contains(err.Error(), "the field "+tt.field+" of cleanupJobs/job is") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if strings.HasPrefix(name, "held") && s.Held == nil {

@@ -11,9 +11,8 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/collections"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // maxID is how many bytes a run's id has at most.
@@ -24,10 +23,9 @@ func IsRunOf(id, job string) bool {
 	return strings.HasPrefix(id, job+"-") && len(id) <= maxID && !strings.Contains(id, "/")
 }
 
-// Store is where the state of a job is.
+// Store is where a job's record is, or one that is for all jobs.
 type Store struct {
 	Writer documents.Writer
-	Config config.Config // says where the database is
 	Job    string
 }
 
@@ -39,10 +37,10 @@ type Known struct {
 
 // A ForeignError says that the job's document holds what no run of the function wrote. It will not go away by itself: a person
 // must delete it.
-type ForeignError struct{ what, wayOut string }
+type ForeignError struct{ what string }
 
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("%s: delete that field in the Firebase console, or with: %s", e.what, e.wayOut)
+	return e.what + " in the Firebase console, or on emulators in their UI"
 }
 
 // Path returns the path of a job's document.
@@ -65,7 +63,7 @@ func (st Store) Change(
 		var before State
 		if known != nil && !known.at.IsZero() && d.UpdateTime.Equal(known.at) {
 			before = known.State
-		} else if before, err = Of(st.Config, st.Job, d); err != nil {
+		} else if before, err = Of(st.Job, d); err != nil {
 			return nil, nil, err
 		}
 		if left.State, also, err = f(before, d.ReadTime); err != nil {
@@ -91,77 +89,139 @@ func (st Store) Save(ctx context.Context, all map[string]any) error {
 	return err
 }
 
+// Record is what cleanupJobs/{job} of a database says, or what is there for all jobs.
+type Record struct {
+	Job string
+	State
+	Now time.Time // when it was read, by Firestore's clock
+	Err error     // it is not one that this program wrote, and no run begins; the state is empty then
+}
+
+// Records returns what all records of a database say, in the order of their names.
+func Records(ctx context.Context, db documents.Reader) (all []Record, err error) {
+	for page, err := range db.Pages(ctx, documents.Query{Collection: collections.Jobs}, "") {
+		if err != nil {
+			return nil, fmt.Errorf("read the jobs' records: %w", err)
+		}
+		for _, d := range page.Documents {
+			r := Record{Job: d.ID(), Now: d.ReadTime}
+			r.State, r.Err = Of(r.Job, d)
+			all = append(all, r)
+		}
+	}
+	return all, nil
+}
+
 // Read returns the state, with what is for all jobs, and when it was read, by Firestore's clock. It costs three reads. The error
 // may be a [*ForeignError].
-func Read(ctx context.Context, db documents.Reader, cfg config.Config, job string) (s State, now time.Time, err error) {
+func Read(ctx context.Context, db documents.Reader, job string) (s State, now time.Time, err error) {
 	d, _, err := db.Get(ctx, Path(job))
 	if err != nil {
 		return s, now, err
 	}
-	if s, err = Of(cfg, job, d); err == nil {
-		s, err = Heed(ctx, db, cfg, job, s)
+	if s, err = Of(job, d); err == nil {
+		s, err = Heed(ctx, db, job, s)
 	}
 	return s, d.ReadTime, err
 }
 
 // Heed returns a job's state with what is for all jobs, in two reads. The error may be a [*ForeignError].
-func Heed(ctx context.Context, db documents.Reader, cfg config.Config, job string, s State) (State, error) {
+func Heed(ctx context.Context, db documents.Reader, job string, s State) (State, error) {
 	found, err := db.GetAll(ctx, []string{Path(AllJobs), Path(NewJobs)})
 	if err != nil {
 		return s, fmt.Errorf("read what holds all jobs: %w", err)
 	}
-	return s.heed(cfg, job, found)
+	return s.heed(job, found)
 }
 
-func (s State) heed(cfg config.Config, job string, found map[string]documents.Document) (State, error) {
-	all, err := Of(cfg, AllJobs, found[Path(AllJobs)])
-	newJobs, wrong := Of(cfg, NewJobs, found[Path(NewJobs)])
+func (s State) heed(job string, found map[string]documents.Document) (State, error) {
+	all, err := Of(AllJobs, found[Path(AllJobs)])
+	newJobs, wrong := Of(NewJobs, found[Path(NewJobs)])
 	return s.Heed(job, all, newJobs), cmp.Or(err, wrong)
 }
 
 // ReadBy is [Read] in one request, by what reads documents by their paths, such as a transaction.
 func ReadBy(
-	ctx context.Context, get func(context.Context, []string) (map[string]documents.Document, error), cfg config.Config, job string,
+	ctx context.Context, get func(context.Context, []string) (map[string]documents.Document, error), job string,
 ) (s State, err error) {
 	found, err := get(ctx, []string{Path(job), Path(AllJobs), Path(NewJobs)})
 	if err == nil {
-		s, err = Of(cfg, job, found[Path(job)])
+		s, err = Of(job, found[Path(job)])
 	}
 	if err != nil {
 		return s, fmt.Errorf("read the job's record: %w", err)
 	}
-	return s.heed(cfg, job, found)
+	return s.heed(job, found)
 }
 
-// ErrNotUnderWay says that a run to be stopped is not under way any more.
-var ErrNotUnderWay = errors.New("the run is not under way any more")
-
-// Stop tells a run to stop, which it does within some seconds: it begins nothing more, and saves its report. No clock decides
-// whether that is told. The error is [ErrNotUnderWay] where the run has ended.
-func Stop(ctx context.Context, w documents.Writer, cfg config.Config, job, runID string) error {
-	store := Store{Writer: w, Config: cfg, Job: job}
-	_, err := store.Change(ctx, nil, func(s State, _ time.Time) (State, map[string]any, error) {
-		if runID == "" || s.Run() != runID {
-			return s, nil, ErrNotUnderWay
-		}
-		s.Stop = runID
-		return s, nil, nil
+// Update is [Store.Change] for a transition that needs nothing but the state, and writes nothing more.
+func (st Store) Update(ctx context.Context, f func(State) (State, error)) error {
+	_, err := st.Change(ctx, nil, func(s State, _ time.Time) (State, map[string]any, error) {
+		after, err := f(s)
+		return after, nil, err
 	})
 	return err
 }
 
+// Hold has the job's runs do nothing from now on, or those of all jobs. What is under way goes on; what is held stays as it is.
+func (st Store) Hold(ctx context.Context, h Hold) error {
+	return st.Update(ctx, func(s State) (State, error) { return s.Hold(h), nil })
+}
+
+// Resume lets the job's runs begin again, or has a record that is for all jobs hold none.
+func (st Store) Resume(ctx context.Context) error {
+	err := st.Update(ctx, func(s State) (State, error) { return s.Resume(), nil })
+	if err != nil || ForAll(st.Job) {
+		return err
+	}
+	newJobs := Store{Writer: st.Writer, Job: NewJobs}
+	return newJobs.Update(ctx, func(s State) (State, error) { return s.ResumeNew(st.Job), nil })
+}
+
+// Keep has all jobs keep items. A run that is under way knows within seconds.
+func Keep(ctx context.Context, w documents.Writer, h Hold, paths ...string) error {
+	items := make([]Kept, len(paths))
+	for i, path := range paths {
+		items[i] = Kept{Path: path, Hold: h}
+	}
+	return Store{Writer: w, Job: AllJobs}.Update(ctx, func(s State) (State, error) { return s.Keeping(items...) })
+}
+
+// Unkeep lets the jobs judge items again.
+func Unkeep(ctx context.Context, w documents.Writer, paths ...string) error {
+	return Store{Writer: w, Job: AllJobs}.Update(ctx, func(s State) (State, error) { return s.Unkeep(paths...), nil })
+}
+
+// Stop tells the run that is under way to stop, which it does within some seconds: it begins nothing more, and saves its report.
+// It returns which run that is, and when its lease ends; none if none is under way.
+func (st Store) Stop(ctx context.Context) (run string, until time.Time, err error) {
+	_, err = st.Change(ctx, nil, func(s State, now time.Time) (State, map[string]any, error) {
+		if run, until = "", s.Until; s.Leased(now) != "" {
+			run = s.Run()
+		}
+		if run != "" {
+			s.Stop = run
+		}
+		return s, nil, nil
+	})
+	return run, until, err
+}
+
 // TooLong returns a [*ForeignError] if somebody holds the lease for longer than anybody may, clocks that differ included, else
 // nil.
-func (s State) TooLong(cfg config.Config, job string, now time.Time) error {
+func (s State) TooLong(job string, now time.Time) error {
 	if s.Holder == "" || !s.Until.After(now.Add(Longest+Margin)) {
 		return nil
 	}
-	return foreign(cfg, job, "until", fmt.Sprintf("run %s holds the lease until %s, longer than any run may: a clock was wrong, or an older "+
-		"deployment is still under way", report.Clip(s.Holder, maxID), s.Until.Format(time.RFC3339)))
+	return &ForeignError{fmt.Sprintf("run %s holds the lease until %s, longer than any run may: a clock was wrong, or an older "+
+		"deployment is still under way: delete the field until of %s", harmless.Clip(s.Holder, maxID), s.Until.Format(time.RFC3339), Path(job))}
 }
 
 // Of reads a job's document. What nothing is decided by reads as nothing where it cannot be read. The error is a [*ForeignError].
-func Of(cfg config.Config, job string, d documents.Document) (s State, err error) {
+func Of(job string, d documents.Document) (s State, err error) {
+	foreign := func(field string) error {
+		return &ForeignError{"the field " + field + " of " + Path(job) + " is not one that this program wrote: delete that field"}
+	}
 	for _, f := range s.fields() {
 		value := d.Data[f.name]
 		if value == nil {
@@ -177,13 +237,13 @@ func Of(cfg config.Config, job string, d documents.Document) (s State, err error
 		switch {
 		case err == nil:
 		case f.decides:
-			return State{}, foreign(cfg, job, f.name, "the field "+f.name+" of "+Path(job)+" is not one that this program wrote")
+			return State{}, foreign(f.name)
 		default:
 			reflect.ValueOf(f.into).Elem().SetZero()
 		}
 	}
 	if s.Holder != "" && !ByUndo(s.Holder) && (s.Run() == "" || !IsRunOf(s.Holder, job)) {
-		return State{}, foreign(cfg, job, "holder", "the field holder of "+Path(job)+" is not one that this program wrote")
+		return State{}, foreign("holder")
 	}
 	if s.Held != nil {
 		s.Held.Record = job
@@ -213,7 +273,7 @@ func (s *State) fields() []field {
 		{"stop", &s.Stop, false, nil},
 		{"cuts", &s.Cuts, false, nil},
 		{"warned", &s.Warned, false, nil},
-		{"month", &s.Month, false, nil},
+		{"schedule", &s.Schedule, false, nil},
 		{"lastReport", &s.Last, false, func() bool { return s.Last.RunID == "" }},
 	}
 }
@@ -229,16 +289,4 @@ func changes(before, after State) map[string]any {
 		}
 	}
 	return changed
-}
-
-// foreign returns the error for a field of the job's document, with the request that deletes it: gcloud has no command for that.
-func foreign(cfg config.Config, job, field, what string) error {
-	host, token := "https://firestore.googleapis.com", "$(gcloud auth print-access-token)"
-	if cfg.Emulators.Firestore != "" {
-		host, token = "http://"+cfg.Emulators.Firestore, "owner"
-	}
-	return &ForeignError{what: what, wayOut: fmt.Sprintf(
-		"curl -X PATCH -H \"Authorization: Bearer %s\" -H 'Content-Type: application/json' -d '{}' "+
-			"'%s/v1/projects/%s/databases/%s/documents/%s?updateMask.fieldPaths=%s'",
-		token, host, cfg.Project, cmp.Or(cfg.Database, "(default)"), Path(job), field)}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/firesweep/firesweep/shared/harmless"
 )
 
 // Binding is what a plan is for.
@@ -78,7 +80,7 @@ func (b Binding) differs(here Binding) string {
 		{"rule was edited since, if only in its description: the digest", b.Entry, here.Entry},
 	} {
 		if of.is != of.here {
-			all = append(all, fmt.Sprintf("its %s is %q, and here it is %q", of.name, Clip(of.is, maxQuoted), of.here))
+			all = append(all, fmt.Sprintf("its %s is %q, and here it is %q", of.name, harmless.Clip(of.is, maxQuoted), of.here))
 		}
 	}
 	return strings.Join(all, ", ")

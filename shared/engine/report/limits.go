@@ -27,7 +27,7 @@ func (r *Report) Stop(limits []*cleanup.LimitError) {
 	}
 	failures := make([]Failure, len(limits))
 	for i, e := range limits {
-		failures[i] = Failure{Target: r.Job, Action: CheckLimits, Error: Clip(harmless.Text(r.limited(*e)), maxLimitText), Limit: e}
+		failures[i] = Failure{Target: r.Job, Action: CheckLimits, Error: harmless.Clip(harmless.Text(r.limited(*e)), maxLimitText), Limit: e}
 	}
 	r.Failures = append(failures, r.Failures...)
 }
@@ -74,7 +74,8 @@ func (r *Report) limited(e cleanup.LimitError) string {
 		text = "pass " + e.Pass + ": " + text
 	}
 	raise := map[string]string{
-		MaxActions: "(Terraform: safety_limits.max_actions)", MaxDuePercent: "(Terraform: safety_limits.max_due_percent)", RulesPercent: "in the rule",
+		MaxActions: "(Terraform: safety_limits.max_actions)", MaxDuePercent: "(Terraform: safety_limits.max_due_percent)",
+		RulesPercent: "in the rule",
 	}[e.Limit]
 	switch {
 	case raise != "":

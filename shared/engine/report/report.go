@@ -61,14 +61,16 @@ const RunRetention = 90 * 24 * time.Hour
 // Report is what a run did. It is the response, the run's one summary line in the log, and cleanupRuns/{runId}.
 type Report struct {
 	Job        string            `json:"job" firestore:"job"`
+	Entry      string            `json:"-" firestore:"entry,omitempty"` // a digest of the job's entry in the lists, for undo
 	RunID      string            `json:"runId" firestore:"runId"`
 	Status     Status            `json:"status" firestore:"status"`
 	DryRun     bool              `json:"dryRun" firestore:"dryRun"`
 	Force      bool              `json:"force" firestore:"force"` // the limits on numbers and shares were lifted
 	Database   string            `json:"database" firestore:"database"`
 	Bucket     string            `json:"bucket,omitempty" firestore:"bucket,omitempty"`     // none if it does not use Storage
-	Revision   string            `json:"revision,omitempty" firestore:"revision,omitempty"` // of the Cloud Run service; none elsewhere
-	Version    string            `json:"version,omitempty" firestore:"version,omitempty"`   // of Firesweep; none in reports of earlier ones
+	Revision   string            `json:"revision,omitempty" firestore:"revision,omitempty"` // Cloud Run's; none elsewhere
+	Schedule   string            `json:"schedule,omitempty" firestore:"schedule,omitempty"` // Cloud Scheduler's; none elsewhere
+	Version    string            `json:"version,omitempty" firestore:"version,omitempty"`   // of Firesweep; earlier ones said none
 	Now        time.Time         `json:"now" firestore:"now"`
 	StartedAt  time.Time         `json:"startedAt" firestore:"startedAt"`
 	DurationMs int64             `json:"durationMs" firestore:"durationMs"`
@@ -108,7 +110,7 @@ type Counts struct {
 	Done    int `json:"done" firestore:"done"`
 	Changed int `json:"changed" firestore:"changed"` // no longer what was judged: left alone
 	Failed  int `json:"failed" firestore:"failed"`
-	Begun   int `json:"begun,omitempty" firestore:"begun,omitempty"` // out of time when some of it was done: the next run does the rest
+	Begun   int `json:"begun,omitempty" firestore:"begun,omitempty"` // some of it was done: the next run does the rest
 }
 
 // Progress is how far a run or a plan is.
@@ -199,7 +201,7 @@ func (r *Report) Fail(target, action string, err error) {
 		r.Truncated = true
 		return
 	}
-	f := Failure{Target: target, Action: action, Error: Clip(harmless.Text(err.Error()), maxErrorText), Code: CodeOf(err)}
+	f := Failure{Target: target, Action: action, Error: harmless.Clip(harmless.Text(err.Error()), maxErrorText), Code: CodeOf(err)}
 	r.Failures = append(r.Failures, f)
 }
 

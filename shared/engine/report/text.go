@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // What the targets of actions on accounts and on objects begin with; a document's target is its path.
@@ -122,19 +121,6 @@ func KindOf(target string) string {
 	default:
 		return "document of " + steps[max(0, len(steps)-2)]
 	}
-}
-
-// Clip cuts a text to at most n bytes, the mark of the cut included, at the end of a character.
-func Clip(s string, n int) string {
-	const mark = "…"
-	if len(s) <= n {
-		return s
-	}
-	s = s[:n-len(mark)]
-	for len(s) > 0 && !utf8.ValidString(s) {
-		s = s[:len(s)-1]
-	}
-	return s + mark
 }
 
 // Phrase says what is done to what. An action on accounts says by itself what its target is.

@@ -58,7 +58,8 @@ func PendingOf(job, task string) documents.Query {
 
 // PendingOfRun is the query for the names of what is left to do of a run.
 func PendingOfRun(job, run string) documents.Query {
-	return documents.Query{Collection: TodosOf(job), Where: []documents.Filter{{Field: "run", Op: "==", Value: run}}, Select: documents.NameOnly}
+	ofRun := []documents.Filter{{Field: "run", Op: "==", Value: run}}
+	return documents.Query{Collection: TodosOf(job), Where: ofRun, Select: documents.NameOnly}
 }
 
 // Empty reports whether nothing follows.

@@ -50,6 +50,7 @@ type Record struct {
 	Item   string `json:"item,omitempty"`   // as the job's plan names its target
 	Action string `json:"action,omitempty"` // of the item: what the run did to it
 	Reason string `json:"reason,omitempty"` // and why
+	After  string `json:"after,omitempty"`  // the item that led to it, which the run judged first; empty: none did
 	// Of is the place in the entry, from 1, of the item that the record belongs to; 0 of an item, and of what belongs to none.
 	Of      int      `json:"of,omitempty"`
 	Write   *Write   `json:"write,omitempty"`

@@ -73,8 +73,8 @@ func Named(ids ...any) *rapid.Generator[any] {
 	return OneOf(values...)
 }
 
-// References draws a reference to a document of some ids, which may not be there: mostly of a collection, else of another or of one of its
-// name below a document.
+// References draws a reference to a document of some ids, which may not be there: mostly of a collection, else of another or
+// of one of its name below a document.
 func References(c *firestore.Client, collection string, ids ...any) *rapid.Generator[any] {
 	var values []any
 	for _, id := range ids {

@@ -139,8 +139,8 @@ func (r *round) runAll() {
 }
 
 // records returns what is said of the job and its worker.
-func (r *round) records() []restore.Record {
-	all, err := r.restorer.Records(r.t.Context())
+func (r *round) records() []jobstate.Record {
+	all, err := jobstate.Records(r.t.Context(), r.restorer.DB.Reader)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func (r *round) runHeld() {
 	}
 	held, want := map[string]bool{}, r.world
 	for _, record := range r.records() {
-		for _, kept := range record.State.Keep {
+		for _, kept := range record.Keep {
 			held[kept.Path] = true
 		}
 	}
@@ -188,10 +188,11 @@ func (r *round) runHeld() {
 func (r *round) runResumed() {
 	for _, record := range r.records() {
 		paths := []string{}
-		for _, kept := range record.State.Keep {
+		for _, kept := range record.Keep {
 			paths = append(paths, kept.Path)
 		}
-		err := errors.Join(record.Err, r.restorer.Resume(r.t.Context(), record.Job), r.restorer.Unkeep(r.t.Context(), paths...))
+		err := errors.Join(record.Err, r.restorer.Store(record.Job).Resume(r.t.Context()),
+			jobstate.Unkeep(r.t.Context(), r.restorer.DB, paths...))
 		if err != nil {
 			r.t.Fatal(err)
 		}

@@ -85,7 +85,8 @@ func Read(t testing.TB, p *backendstest.Project) World {
 			w.Documents[path] = d.Data()
 		}
 	}
-	for o, err := range each.Of(p.Storage(t).Bucket(p.Bucket).Objects(context.Background(), &storage.Query{Projection: storage.ProjectionNoACL})) {
+	withoutACL := &storage.Query{Projection: storage.ProjectionNoACL}
+	for o, err := range each.Of(p.Storage(t).Bucket(p.Bucket).Objects(context.Background(), withoutACL)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +138,8 @@ func (w World) Is(t *rapid.T, when string, got World) {
 			}
 		}
 	}
-	if diff := gocmp.Diff(w, got, enginetest.SameReference, cmpopts.EquateNaNs(), cmpopts.IgnoreFields(World{}, "User")); diff != "" {
+	withoutUser := cmpopts.IgnoreFields(World{}, "User")
+	if diff := gocmp.Diff(w, got, enginetest.SameReference, cmpopts.EquateNaNs(), withoutUser); diff != "" {
 		t.Fatalf("%s (-model +project):\n%s", when, diff)
 	}
 }

@@ -78,5 +78,9 @@ func (i *Item) Record() undo.Record {
 	for i.Of != nil && (i.Rule == nil || i.Of.UID != "") {
 		i = i.Of
 	}
-	return undo.Record{Item: i.Target, Action: i.Action, Reason: i.Reason}
+	r := undo.Record{Item: i.Target, Action: i.Action, Reason: i.Reason}
+	for of := i.Of; of != nil; of = of.Of {
+		r.After = of.Target
+	}
+	return r
 }

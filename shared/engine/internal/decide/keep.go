@@ -26,7 +26,7 @@ func (d *Decider) Heed(ctx context.Context, get func(context.Context, []string) 
 	if d.Job.Task == nil {
 		return nil
 	}
-	s, err := jobstate.ReadBy(ctx, get, d.Run.Config, d.Job.Name)
+	s, err := jobstate.ReadBy(ctx, get, d.Job.Name)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
 
-// Preview judges an item as its commit would, beside others that are due, and adds to it what that would do. It reads no more than
-// a commit, and writes nothing.
+// Preview judges an item as its commit would, beside others that are due, and adds to it what that would do. It reads no more
+// than a commit, and writes nothing.
 func (d *Decider) Preview(ctx context.Context, item *Item, due func(documents.Ref) bool) error {
 	src := d.untransacted()
 	src.due = due

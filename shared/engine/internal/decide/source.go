@@ -207,9 +207,9 @@ func (d *Decider) NoTenants(ctx context.Context) error {
 		case ctx.Err() != nil:
 			d.tenants.err = ctx.Err()
 		case err != nil: // which passes, if it is no lack of a permission: the run fails, and a retry of it asks again
-			d.tenants.err = fmt.Errorf("some accounts were not found, and it is unknown whether they are tenants' (Identity Platform), because "+
-				"Authentication does not say whether the project allows any: grant firebaseauth.configs.get (terraform apply), or "+
-				"try again: %w", err)
+			d.tenants.err = fmt.Errorf("some accounts were not found, and it is unknown whether they are tenants' (Identity "+
+				"Platform), because Authentication does not say whether the project allows any: grant firebaseauth.configs.get "+
+				"(terraform apply), or try again: %w", err)
 		case may:
 			d.tenants.err = &cleanup.LimitError{Limit: "tenants", Why: "the project allows tenants (Identity Platform), whose " +
 				"accounts are not found and would count as gone: name a document in place of the account, such as " +

@@ -37,7 +37,9 @@ var limits = []limit{
 		}
 		return empty, 0, err
 	}},
-	{report.NeverFound, false, func(_ context.Context, _ *Planner, c *cleanup.Count) (bool, int, error) { return c.Why != "", 0, nil }},
+	{report.NeverFound, false, func(_ context.Context, _ *Planner, c *cleanup.Count) (bool, int, error) {
+		return c.Why != "", 0, nil
+	}},
 	{report.MaxDuePercent, true, func(_ context.Context, p *Planner, c *cleanup.Count) (bool, int, error) {
 		most := cmp.Or(c.Percent, p.Config.MaxDuePercent)
 		return c.Looked >= config.EnoughForShare && c.Due*100 > most*c.Looked, most, nil

@@ -86,8 +86,8 @@ func (p *Planner) count(ctx context.Context, queries []documents.Query) (wait fu
 			if !slices.Contains(p.Report.NotCounted, collection) {
 				p.Report.NotCounted = append(p.Report.NotCounted, collection)
 			}
-			p.Log.WarnContext(ctx, fmt.Sprintf("%s: could not be counted, so the report lacks what is kept there; the cleanup itself continues: %v", collection, err),
-				slog.String("target", collection))
+			p.Log.WarnContext(ctx, fmt.Sprintf("%s: could not be counted, so the report lacks what is kept there; the cleanup itself "+
+				"continues: %v", collection, err), slog.String("target", collection))
 			return n, false
 		}
 		return n, true

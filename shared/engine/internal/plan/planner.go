@@ -84,7 +84,8 @@ func newPlanner(d *decide.Decider, s jobstate.State, o Options, from string) *Pl
 		proposed: map[proposed]bool{}, pending: map[documents.Ref]bool{}, Leaves: s.Leaves || d.Job.Leaves(),
 	}
 	p.Planner = cleanup.Planner{
-		Run: d.Run, Documents: d.Documents, Objects: d.Objects, Accounts: d.People, Log: d.Logger, Checkpoint: from, Cuts: s.Cuts, Plan: p,
+		Run: d.Run, Documents: d.Documents, Objects: d.Objects, Accounts: d.People, Log: d.Logger, Checkpoint: from, Cuts: s.Cuts,
+		Plan: p,
 	}
 	if s.Last != nil {
 		p.LastWarnings = s.Last.Warnings

@@ -11,6 +11,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -61,7 +62,7 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	}
 	i := &decide.Item{Ref: d.Ref(), Planned: report.Planned{
 		Target: d.Path, Action: decide.FinishKind, Version: decide.VersionAt(d.UpdateTime),
-		Reason: "an earlier run was interrupted before it was done with: " + report.Clip(strings.Join(slices.Compact(led), ", "), 200),
+		Reason: "an earlier run was interrupted before it was done with: " + harmless.Clip(strings.Join(slices.Compact(led), ", "), 200),
 	}}
 	if err == nil {
 		for _, item := range next {
@@ -93,8 +94,8 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 
 // leaveTodos ends a plan that holds as much of what interrupted runs left to do as a run may.
 func (p *Planner) leaveTodos(ctx context.Context) error {
-	p.Warn(ctx, fmt.Sprintf("interrupted runs left more to do than MAX_ACTIONS allows (%d): this run does some of it, the next runs "+
-		"the rest, before anything else", p.Config.MaxActions))
+	p.Warn(ctx, fmt.Sprintf("interrupted runs left more to do than MAX_ACTIONS allows (%d): this run does some of it, the next "+
+		"runs the rest, before anything else", p.Config.MaxActions))
 	return cleanup.ErrOutOfTime
 }
 

@@ -117,7 +117,7 @@ func (i *invalid) what(in string) string {
 	if len(i.named) == 0 {
 		return fmt.Sprintf("%d of %s", i.n, in)
 	}
-	text, shown := report.Clip(i.named[0], logging.MaxMessage/2), 1
+	text, shown := harmless.Clip(i.named[0], logging.MaxMessage/2), 1
 	for shown < len(i.named) && len(text)+len(i.named[shown]) <= logging.MaxMessage/2 {
 		text += ", " + i.named[shown]
 		shown++
@@ -144,13 +144,15 @@ func (t *Teller) TellWarnings(ctx context.Context, before []string) {
 	for _, w := range slices.SortedFunc(maps.Keys(t.invalid), byName) {
 		i, reason := t.invalid[w], w.reason
 		slices.Sort(i.named)
-		say(Kept(i.what(w.in), reason), slog.String("in", w.in), slog.String("reason", reason), slog.Int("kept", i.n), slog.Any("targets", i.named))
+		say(Kept(i.what(w.in), reason), slog.String("in", w.in), slog.String("reason", reason), slog.Int("kept", i.n),
+			slog.Any("targets", i.named))
 	}
 	for _, warning := range t.Report.Warnings {
 		say(t.Report.Job + ": " + warning)
 	}
 	if len(same) > 0 {
-		t.Logger.InfoContext(ctx, fmt.Sprintf("%s: %d warnings are the same as in the last run", t.Report.Job, len(same)), slog.Any("warnings", same))
+		t.Logger.InfoContext(ctx, fmt.Sprintf("%s: %d warnings are the same as in the last run", t.Report.Job, len(same)),
+			slog.Any("warnings", same))
 	}
 }
 

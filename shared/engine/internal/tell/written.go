@@ -13,6 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/logging"
 	"github.com/firesweep/firesweep/shared/objects"
 )
@@ -112,7 +113,7 @@ func messageOf(job string, writes []written) string {
 			fmt.Fprintf(&b, ", and %d more", len(writes)-i)
 			break
 		}
-		b.WriteString([]string{": ", ", "}[min(i, 1)] + report.Clip(text, maxWrittenMessage))
+		b.WriteString([]string{": ", ", "}[min(i, 1)] + harmless.Clip(text, maxWrittenMessage))
 	}
 	return b.String()
 }

@@ -177,7 +177,9 @@ func identifiersOf(a accounts.Account) (all []identifier) {
 }
 
 // owners returns the accounts that have something of these, by uid, and their uids by what they have.
-func (u *undoing) owners(ctx context.Context, all []accounts.Account) (live map[string]accounts.Account, owners map[identifier][]string, err error) {
+func (u *undoing) owners(ctx context.Context, all []accounts.Account) (
+	live map[string]accounts.Account, owners map[identifier][]string, err error,
+) {
 	found, err := u.Accounts.Sharing(ctx, all)
 	if err != nil {
 		return nil, nil, err

@@ -12,9 +12,13 @@ import (
 // it.
 type Where struct{ Field, Value string }
 
-// match notes what [Where] means in the records of an entry, and names the items of deleted documents that are named.
+// match notes what [Where] means in the records of an entry, and which item led to which, and names the items of deleted documents
+// that are named.
 func (u *undoing) match(records []undo.Record) {
 	for i, r := range records {
+		if r.After != "" {
+			u.after[r.Item] = r.After
+		}
 		item := undo.ItemOf(records, i)
 		if u.Where != nil && r.Write != nil && undo.Is(r.Write.Before[u.Where.Field], u.Where.Value) {
 			u.matched[r.Write.Path] = true
@@ -48,15 +52,17 @@ func (u *undoing) chosen(records []undo.Record) []undo.Record {
 	return chosen
 }
 
-// isChosen reports whether a thing is to be taken back by itself, or with the item that it belongs to.
+// isChosen reports whether a thing is to be taken back by itself, or with the item that it belongs to, or with the one that led to
+// that.
 func (u *undoing) isChosen(target, item string) bool {
+	of := []string{target, item, u.after[item]}
 	chosen := len(u.Only) == 0
 	for _, only := range u.Only {
-		if covers(only, target) || covers(only, item) {
+		if slices.ContainsFunc(of, func(one string) bool { return covers(only, one) }) {
 			chosen, u.named[only] = true, true
 		}
 	}
-	chosen = chosen && (u.Where == nil || u.isMatched(target) || u.isMatched(item) || slices.Contains(parts(target), u.Where.Value))
+	chosen = chosen && (u.Where == nil || slices.ContainsFunc(of, u.isMatched) || slices.Contains(parts(target), u.Where.Value))
 	u.named[""] = u.named[""] || chosen
 	return chosen
 }

@@ -167,7 +167,8 @@ func (u *undoing) commit(ctx context.Context, it *item, changes []undo.Change, s
 
 // writeOf returns the write that a step is, on the condition that the document is still as it was decided about; nil for none.
 func (u *undoing) writeOf(c undo.Change, step undo.Step, now documents.Original) *firestorepb.Write {
-	same := &firestorepb.Precondition{ConditionType: &firestorepb.Precondition_UpdateTime{UpdateTime: timestamppb.New(now.UpdateTime)}}
+	decided := &firestorepb.Precondition_UpdateTime{UpdateTime: timestamppb.New(now.UpdateTime)}
+	same := &firestorepb.Precondition{ConditionType: decided}
 	whole := &firestorepb.Document{Name: u.DB.Name(c.Path), Fields: c.Before}
 	switch step {
 	case undo.Recreate:

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -71,15 +70,18 @@ func (u *undoing) everywhere(ctx context.Context, f func(ctx context.Context, in
 }
 
 // jobsIn returns the jobs that have a record in the database, because they ran, and that can delete or change again what comes
-// back, or that nobody here knows: of another checkout, say. The record of [jobstate.NewJobs] holds those that never ran.
+// back, or that nobody here knows: of another checkout, say, or from an entry that was edited since it ran. The record of [jobstate.NewJobs] holds those that never ran.
 func (u *undoing) jobsIn(ctx context.Context, in Project) ([]string, error) {
-	records, err := in.all(ctx, documents.Query{Collection: collections.Jobs, Select: documents.NameOnly})
+	records, err := in.all(ctx, documents.Query{Collection: collections.Jobs, Select: []string{"lastReport.entry"}})
 	if err != nil {
 		return nil, fmt.Errorf("look which jobs have a record: %w", err)
 	}
 	all := map[string]bool{u.job: true}
 	for _, d := range records {
-		_, known := u.Jobs[d.ID()]
+		job, known := u.Jobs[d.ID()]
+		if entry, said := d.Value("lastReport.entry").(string); said && entry != job.Entry { // it is deployed as something else
+			known = false
+		}
 		u.ran[place{in.Config.Database, d.ID()}] = true
 		if u.by[d.ID()] || !known && !jobstate.ForAll(d.ID()) {
 			all[d.ID()] = true
@@ -121,7 +123,7 @@ func (u *undoing) hold(ctx context.Context, in Project, record string) error {
 			kept = append(kept, jobstate.Kept{Path: path, Hold: hold})
 		}
 	}
-	err := in.change(ctx, record, func(s jobstate.State) (jobstate.State, error) {
+	err := in.Store(record).Update(ctx, func(s jobstate.State) (jobstate.State, error) {
 		if s.Held == nil || *s.Held != hold { // or else an answer was lost
 			u.held[at] = s
 		}
@@ -146,7 +148,7 @@ func (u *undoing) letGo(ctx context.Context, in Project, record string) error {
 		return nil
 	}
 	hold := u.because(record)
-	err := in.change(ctx, record, func(s jobstate.State) (jobstate.State, error) {
+	err := in.Store(record).Update(ctx, func(s jobstate.State) (jobstate.State, error) {
 		if s.Held != nil && *s.Held == hold && len(u.came) == 0 { // nobody has held it since
 			s.Held, s.Known = before.Held, before.Known
 		}
@@ -163,70 +165,4 @@ func (u *undoing) letGo(ctx context.Context, in Project, record string) error {
 		return fmt.Errorf("let %s go on: %w", record, err)
 	}
 	return nil
-}
-
-// change makes a transition of a record.
-func (p Project) change(ctx context.Context, record string, f func(jobstate.State) (jobstate.State, error)) error {
-	_, err := p.store(record).Change(ctx, nil, func(s jobstate.State, _ time.Time) (jobstate.State, map[string]any, error) {
-		after, err := f(s)
-		return after, nil, err
-	})
-	return err
-}
-
-// Record is what cleanupJobs/{job} of a database says, or what is there for all jobs.
-type Record struct {
-	Job   string
-	State jobstate.State
-	Now   time.Time // when it was read, by Firestore's clock
-	Err   error     // it is not one that this program wrote
-}
-
-// State returns what a job's record says, with what is for all jobs, and when it was read, by Firestore's clock.
-func (p Project) State(ctx context.Context, job string) (jobstate.State, time.Time, error) {
-	return jobstate.Read(ctx, p.DB.Reader, p.Config, job)
-}
-
-// Records returns what all records of the database say, in the order of their names.
-func (p Project) Records(ctx context.Context) ([]Record, error) {
-	found, err := p.all(ctx, documents.Query{Collection: collections.Jobs})
-	if err != nil {
-		return nil, fmt.Errorf("read the jobs' records: %w", err)
-	}
-	all := make([]Record, len(found))
-	for i, d := range found {
-		all[i] = Record{Job: d.ID(), Now: d.ReadTime}
-		all[i].State, all[i].Err = jobstate.Of(p.Config, d.ID(), d)
-	}
-	return all, nil
-}
-
-// Hold has a job's runs do nothing from now on, or those of all jobs. What is under way goes on; what is held stays as it is.
-func (p Project) Hold(ctx context.Context, job, by, why string) error {
-	return p.change(ctx, job, func(s jobstate.State) (jobstate.State, error) {
-		return s.Hold(jobstate.Hold{At: p.Clock().UTC(), By: by, Why: why}), nil
-	})
-}
-
-// Resume lets a job's runs begin again, or has a record that is for all jobs hold none.
-func (p Project) Resume(ctx context.Context, job string) error {
-	err := p.change(ctx, job, func(s jobstate.State) (jobstate.State, error) { return s.Resume(), nil })
-	if err != nil || jobstate.ForAll(job) {
-		return err
-	}
-	return p.change(ctx, jobstate.NewJobs, func(s jobstate.State) (jobstate.State, error) { return s.ResumeNew(job), nil })
-}
-
-// Keep has all jobs keep items. A run that is under way knows within seconds.
-func (p Project) Keep(ctx context.Context, by, why string, paths ...string) error {
-	items := make([]jobstate.Kept, len(paths))
-	for i, path := range paths {
-		items[i] = jobstate.Kept{Path: path, Hold: jobstate.Hold{At: p.Clock().UTC(), By: by, Why: why}}
-	}
-	return p.change(ctx, jobstate.AllJobs, func(s jobstate.State) (jobstate.State, error) { return s.Keeping(items...) })
-}
-
-// Unkeep lets the jobs judge items again.
-func (p Project) Unkeep(ctx context.Context, paths ...string) error {
-	return p.change(ctx, jobstate.AllJobs, func(s jobstate.State) (jobstate.State, error) { return s.Unkeep(paths...), nil })
 }

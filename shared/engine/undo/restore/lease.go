@@ -14,14 +14,13 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 )
 
-func (p Project) store(job string) jobstate.Store {
-	return jobstate.Store{Writer: p.DB, Config: p.Config, Job: job}
-}
+// Store is where a job's record is.
+func (p Project) Store(job string) jobstate.Store { return jobstate.Store{Writer: p.DB, Job: job} }
 
 // free returns [ErrUnderWay] if a run of a job is under way that may have begun before the job was held. An undo is no such run.
 // Whether a lease has ended, Firestore's clock says: the operator's may be minutes off.
 func (u *undoing) free(ctx context.Context, in Project, job string) error {
-	s, now, err := in.State(ctx, job)
+	s, now, err := jobstate.Read(ctx, in.DB.Reader, job)
 	if err != nil {
 		return fmt.Errorf("look whether %s is under way: %w", job, err)
 	}
@@ -50,7 +49,7 @@ func (p Project) all(ctx context.Context, q documents.Query) (all []documents.Do
 // release gives the job's lease back. The job's next run begins at the beginning, for what comes back may lie before the place
 // from which it would continue.
 func (u *undoing) release(ctx context.Context) error {
-	err := u.change(context.WithoutCancel(ctx), u.job, func(s jobstate.State) (jobstate.State, error) { return s.Free(u.holder), nil })
+	err := u.Store(u.job).Update(context.WithoutCancel(ctx), func(s jobstate.State) (jobstate.State, error) { return s.Free(u.holder), nil })
 	if err != nil {
 		return fmt.Errorf("give the lease of %s back, which ends by itself after %s: %w", u.job, jobstate.UndoLease, err)
 	}
@@ -71,7 +70,7 @@ func (u *undoing) stillOurs(ctx context.Context) error {
 // renew takes the lease, or holds it for longer. Like a job's next run, it saves the report of a run that was killed.
 func (u *undoing) renew(ctx context.Context) error {
 	began := u.Clock() // before Firestore reads the clock that the lease goes by
-	_, err := u.store(u.job).Change(ctx, nil, func(s jobstate.State, now time.Time) (after jobstate.State, also map[string]any, err error) {
+	_, err := u.Store(u.job).Change(ctx, nil, func(s jobstate.State, now time.Time) (after jobstate.State, also map[string]any, err error) {
 		if !u.renewed.IsZero() {
 			after, err = s.Renew(u.holder, now, jobstate.UndoLease)
 			return after, nil, err
@@ -94,8 +93,9 @@ func (u *undoing) renew(ctx context.Context) error {
 	return err
 }
 
-// takeAllBack keeps what the run has left to do from being done, and takes back what it did. It returns [ErrUnfinished] if
-// there is something left and only a part of the run is to be taken back.
+// takeAllBack takes back what the run did, and then keeps what it has left to do from being done. It returns [ErrUnfinished] if
+// there is something left and only a part of the run is to be taken back. If anything stays away, so does that which is left: the
+// job's next run does it for what stayed, and leaves out what came back.
 func (u *undoing) takeAllBack(ctx context.Context) error {
 	todos, err := u.all(ctx, runlog.PendingOfRun(u.job, u.runID))
 	switch {
@@ -103,6 +103,10 @@ func (u *undoing) takeAllBack(ctx context.Context) error {
 		return fmt.Errorf("read what the run has left to do: %w", err)
 	case len(todos) > 0 && u.partial():
 		return ErrUnfinished
+	}
+	u.began = true
+	if err := u.takeBack(ctx); err != nil || u.stayed > 0 {
+		return err
 	}
 	for some := range slices.Chunk(todos, pace.MaxBatch) {
 		refs := make([]documents.Ref, len(some))
@@ -113,13 +117,8 @@ func (u *undoing) takeAllBack(ctx context.Context) error {
 			return err
 		}
 		if err := u.DB.Put(ctx, runlog.Deletions(refs)); err != nil {
-			return fmt.Errorf("delete %d things that the run has left to do, of %s on: %w", len(some), some[0].Path, err)
+			return fmt.Errorf("delete %d things that the run has left to do, of %s on: %w; run undo again", len(some), some[0].Path, err)
 		}
 	}
-	u.began = true
-	err = u.takeBack(ctx)
-	if err != nil && len(todos) > 0 && !errors.Is(err, ErrRefused) {
-		err = fmt.Errorf("%w; what the run had left to do is not done any more: run undo again", err)
-	}
-	return err
+	return nil
 }

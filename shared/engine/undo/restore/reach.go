@@ -49,7 +49,7 @@ func (p Project) report(ctx context.Context, runID, job string, without bool) er
 		return nil
 	case !found:
 		// A run that was killed has a report when the next one takes its lease over.
-		s, err := jobstate.Of(p.Config, job, all[record])
+		s, err := jobstate.Of(job, all[record])
 		if err != nil {
 			return err
 		}

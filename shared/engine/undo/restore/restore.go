@@ -68,9 +68,11 @@ var (
 	ErrUnknown    = errors.New("there is no such run")
 	ErrUnfinished = errors.New("the run has work left: let the job run once more, which finishes it; or take back all of the run")
 	ErrUnderWay   = errors.New("the job is under way")
-	ErrLeaseLost  = errors.New("the job's lease ended, because Firestore did not answer in time: nothing more is taken back; run undo again")
-	ErrNotInLog   = errors.New("the undo log does not have it: undo alone lists it all, as posts/abc, gs://bucket/a.png, account UID")
-	ErrNoLog      = errors.New("the undo log has nothing of it: it is older than UNDO_DAYS, UNDO_DAYS was 0, or it changed nothing")
+	ErrLeaseLost  = errors.New("the job's lease ended, because Firestore did not answer in time: " +
+		"nothing more is taken back; run undo again")
+	ErrNotInLog = errors.New("the undo log does not have it: undo alone lists it all, " +
+		"as posts/abc, gs://bucket/a.png, account UID")
+	ErrNoLog = errors.New("the undo log has nothing of it: it is older than UNDO_DAYS, UNDO_DAYS was 0, or it changed nothing")
 )
 
 // Undo takes back a run, or says what would be. Each outcome is handed to each, one at a time in no order; its error ends it.
@@ -100,7 +102,7 @@ func (p Project) undo(ctx context.Context, runID string, o Options, each func(Ou
 	}
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, each: each,
 		holder: undo.HolderPrefix + runID + "-" + rand.Text()[:8], at: p.Clock().UTC().Truncate(time.Microsecond),
-		records: map[string]int{}, writes: map[string]int{}, named: map[string]bool{}, matched: map[string]bool{},
+		records: map[string]int{}, writes: map[string]int{}, named: map[string]bool{}, matched: map[string]bool{}, after: map[string]string{},
 		refused: map[string]bool{}, by: map[string]bool{job: true}, with: map[string][]string{},
 		held: map[place]jobstate.State{}, ran: map[place]bool{}, came: map[string]bool{}, canHave: reachOf(p.Jobs[job]).canHaveDone,
 		covers: map[string]func(undo.Record) bool{}}
@@ -156,6 +158,7 @@ type undoing struct {
 	writes  map[string]int      // how many the log has of each document
 	named   map[string]bool     // of Only, by something in the log; "" if anything there is meant
 	matched map[string]bool     // documents and items that Where means
+	after   map[string]string   // by item, the one that led to it
 	by      map[string]bool     // the jobs that can delete or change some of what comes back
 	shared  bool                // some of it is an object or an account, which the jobs of each database are about
 	with    map[string][]string // of an undo of a part, by what comes back, what was done for it
@@ -165,6 +168,7 @@ type undoing struct {
 	began   bool                     // something may be back
 	refused map[string]bool          // targets that no run of the job can have had
 	came    map[string]bool          // targets that came back
+	stayed  int                      // things that cannot
 	same    int                      // things that are as they were
 
 	filesBack sync.Once // says how files come back
@@ -188,10 +192,15 @@ func (u *undoing) tell(outcomes ...Outcome) error {
 	u.telling.Lock()
 	defer u.telling.Unlock()
 	for _, o := range outcomes {
+		switch o.Step {
+		case undo.Nothing:
+			u.same++
+		case undo.Conflict, undo.Lost:
+			u.stayed++
+		default:
+		}
 		if o.Step.Back() {
 			u.came[o.Target] = true
-		} else if o.Step == undo.Nothing {
-			u.same++
 		}
 		if err := u.each(o); err != nil {
 			return err

@@ -181,24 +181,24 @@ func newRun(t *testing.T) (world, *report.Report) {
 func (w world) resume(t *testing.T) {
 	t.Helper()
 	for _, record := range []string{"testJob", "new-jobs"} {
-		ok(t, w.restorer.Resume(t.Context(), record))
+		ok(t, w.restorer.Store(record).Resume(t.Context()))
 	}
 }
 
 // said returns the jobs that a database says are held, and what each keeps.
 func said(t *testing.T, p restore.Project) (held []string, kept map[string][]string) {
 	t.Helper()
-	records, err := p.Records(t.Context())
+	records, err := jobstate.Records(t.Context(), p.DB.Reader)
 	ok(t, err)
 	kept = map[string][]string{}
 	for _, r := range records {
 		if r.Err != nil {
 			t.Fatal(r.Err)
 		}
-		if r.State.Held != nil {
+		if r.Held != nil {
 			held = append(held, r.Job)
 		}
-		for _, k := range r.State.Keep {
+		for _, k := range r.Keep {
 			kept[r.Job] = append(kept[r.Job], k.Path)
 		}
 		slices.Sort(kept[r.Job])
@@ -499,9 +499,9 @@ func TestWhatCannotBeTakenBack(t *testing.T) {
 	enginetest.Want(t, "users that are back", 0, len(w.Documents(t, "users")))
 }
 
-// TestLeftToDo: a part of a run that was killed cannot be taken back before the rest is done. An undo that ends before anything
-// comes back leaves the run what it has to do; one that ends later says that it is not done any more. What others left stays.
-// Another job that is under way, or begins before all are held, might delete what comes back; another undo does not.
+// TestLeftToDo: a part of a run that was killed cannot be taken back before the rest is done. What the run has left to do is forgotten
+// once all is back, and not where the undo ends earlier, is refused, or cannot bring all back. What others left stays. Another job
+// that is under way, or begins before all are held, might delete what comes back; another undo does not.
 func TestLeftToDo(t *testing.T) {
 	w, report := newRun(t)
 	const left = "cleanupJobs/testJob/cleanupTodo"
@@ -535,9 +535,18 @@ func TestLeftToDo(t *testing.T) {
 	}
 	w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("undo-otherJob-1", time.Now().Add(time.Minute)))
 	err = w.restorer.Undo(t.Context(), report.RunID, apply, func(restore.Outcome) error { return failed })
-	if !errors.Is(err, failed) || !strings.Contains(err.Error(), "left to do is not done any more: run undo again") || todos() != 0 {
+	if !errors.Is(err, failed) || todos() != 1 {
 		t.Errorf("it could not be told: %v, %d todos", err, todos())
 	}
+	refusing := w
+	refusing.restorer.Jobs = map[string]cleanup.Job{"testJob": {Name: "testJob", Rules: []cleanup.AnyRule{plain}}}
+	if err := refusing.tried(t, report.RunID, apply); !errors.Is(err, restore.ErrRefused) || todos() != 1 {
+		t.Errorf("it was refused: %v, %d todos", err, todos())
+	}
+	w.Set(t, "users/u2", map[string]any{"name": "another"})
+	w.undo(t, report.RunID, apply)
+	enginetest.Want(t, "todos, while u2 cannot come back", 1, todos())
+	w.Delete(t, "users/u2")
 	w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "todos", []string{"another-000001"}, w.IDs(t, left))
 }

@@ -45,7 +45,7 @@ func (u *undoing) note(ctx context.Context, d documents.Document, partial bool) 
 	}
 	noted := maps.Clone(d.Data)
 	noted["undone"] = done
-	_, err = u.store(u.job).Change(ctx, nil, func(s jobstate.State, _ time.Time) (jobstate.State, map[string]any, error) {
+	_, err = u.Store(u.job).Change(ctx, nil, func(s jobstate.State, _ time.Time) (jobstate.State, map[string]any, error) {
 		if s.Last != nil && s.Last.RunID == u.runID {
 			last := *s.Last
 			last.Undone = &done
