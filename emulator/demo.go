@@ -13,12 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/page"
 	"github.com/firesweep/firesweep/emulator/sampledata"
-	"github.com/firesweep/firesweep/shared/backends"
-	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -247,25 +245,14 @@ func (d *demo) showEmptyDatabase(ctx context.Context) (err error) {
 }
 
 // takeBack takes a run back, makes sure that everything it deleted or changed is as it was, and runs the job once more.
-func (d *demo) takeBack(ctx context.Context) (err error) {
-	e := d.list.All[slices.IndexFunc(d.list.All, func(e manifest.Entry) bool { return e.Name == takenBack })]
-	cfg, err := config.Load(config.For(e.Name, d.getenv), d.list.Jobs[e.Name].Settings, e.Uses()...)
+func (d *demo) takeBack(ctx context.Context) error {
+	undone, err := page.Options{Getenv: d.getenv, List: d.list}.Undo(ctx, page.Undoing{Run: d.run, Apply: true})
 	if err != nil {
 		return err
 	}
-	p, closeAll, err := restore.Open(ctx, backends.Hooks{}, cfg, e.Uses(), time.Now)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeAll()) }()
-	p.Jobs = d.list.Jobs
 	steps := map[undo.Step]int{}
-	err = p.Undo(ctx, d.run, restore.Options{Apply: true}, func(o restore.Outcome) error {
+	for _, o := range undone.Outcomes {
 		steps[o.Step]++
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	say(d.out, 0, "\nAnd the run of %s taken back:", takenBack)
 	say(d.out, 2, "%d documents and files are back, %d changes are reverted; %d notifications stay sent",
@@ -286,8 +273,9 @@ func (d *demo) takeBack(ctx context.Context) (err error) {
 			wrong = append(wrong, name)
 		}
 	}
-	if len(wrong) > 0 || compared == 0 || steps[undo.Conflict]+steps[undo.Lost] > 0 {
-		return fmt.Errorf("of the %d things that %s had deleted or changed, these are not as they were: %q", compared, takenBack, wrong)
+	if len(wrong) > 0 || compared == 0 || undone.Problem != "" || steps[undo.Conflict]+steps[undo.Lost] > 0 {
+		return fmt.Errorf("of the %d things that %s had deleted or changed, these are not as they were: %q %s",
+			compared, takenBack, wrong, undone.Problem)
 	}
 	say(d.out, 2, "all %d that it had deleted or changed are as they were before the run", compared)
 	rep, err := d.post(ctx, takenBack, "")

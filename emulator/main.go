@@ -240,7 +240,7 @@ func setEnvironment(list functions.List, variables map[string]string, address st
 	for _, e := range list.All {
 		set := func(name, value string) { variables[name+"_"+e.Name] = value }
 		set("TASKS_LOCATION", defaultLocation)
-		set("TASKS_SERVICE_ACCOUNT", "tasks@"+defaultProject+".iam.gserviceaccount.com")
+		set("TASKS_SERVICE_ACCOUNT", "tasks@"+project+".iam.gserviceaccount.com")
 		if e.Worker != "" {
 			set("TASKS_QUEUE", e.Worker)
 			set("TASKS_TARGET_URL", "http://"+address+"/"+e.Worker)

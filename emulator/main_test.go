@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -61,7 +60,7 @@ func isolate(t *testing.T) {
 		_ = log.Close() // it is of no use any more
 	})
 	for _, name := range []string{backends.FirestoreHost, backends.StorageHost, backends.FirebaseStorageHost,
-		backends.AuthHost, backends.TasksHost, projectVariable, bucketVariable, "GCLOUD_PROJECT", "FIREBASE_CONFIG"} {
+		backends.AuthHost, backends.TasksHost, projectVariable, bucketVariable} {
 		t.Setenv(name, "")
 	}
 }
@@ -130,22 +129,15 @@ func TestEmulatorsOfTheEnvironmentThatAreGone(t *testing.T) {
 	}
 }
 
-// TestNamesOfTheSuite: within `firebase emulators:exec` the functions work on the CLI's own project, which is the one it imports
-// and exports.
-func TestNamesOfTheSuite(t *testing.T) {
-	suite := map[string]string{"GCLOUD_PROJECT": "my-app",
-		"FIREBASE_CONFIG": `{"projectId":"my-app","storageBucket":"my-app.appspot.com"}`}
-	for _, tt := range []struct{ environment, want map[string]string }{
-		{suite, map[string]string{projectVariable: "my-app", bucketVariable: "my-app.appspot.com"}},
-		{map[string]string{"GCLOUD_PROJECT": "my-app", "FIREBASE_CONFIG": "/a/file", bucketVariable: "b"},
-			map[string]string{projectVariable: "my-app"}},
-		{map[string]string{"GCLOUD_PROJECT": "my-app", projectVariable: "mine"}, map[string]string{}},
-		{nil, map[string]string{}},
-	} {
-		if got := namesOfSuite(func(name string) string { return tt.environment[name] }); !maps.Equal(got, tt.want) {
-			t.Errorf("%v: got %v, want %v", tt.environment, got, tt.want)
-		}
-	}
+// TestTasksAreSentByTheProjectOfTheEnvironment where that names another one than the default.
+func TestTasksAreSentByTheProjectOfTheEnvironment(t *testing.T) {
+	isolate(t)
+	t.Setenv(projectVariable, "my-app")
+	const sender = "TASKS_SERVICE_ACCOUNT_job"
+	t.Setenv(sender, "")
+	t.Setenv("TASKS_LOCATION_job", "")
+	ok(t, setEnvironment(functions.List{All: []manifest.Entry{{Name: "job"}}}, map[string]string{}, "127.0.0.1:1"))
+	check.Same(t, sender, "tasks@my-app.iam.gserviceaccount.com", os.Getenv(sender))
 }
 
 func TestTakenPortsAreAllReportedWithTheirFlags(t *testing.T) {

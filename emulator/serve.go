@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,14 +22,6 @@ func serve(ctx context.Context, out io.Writer, o options, sample bool) (err erro
 	others, err := useOthers(ctx, out)
 	if err != nil {
 		return err
-	}
-	if others {
-		for name, value := range namesOfSuite(os.Getenv) {
-			if err := os.Setenv(name, value); err != nil {
-				return fmt.Errorf("set %s: %w", name, err)
-			}
-			fmt.Fprintf(out, "using %s=%s, as the Firebase CLI has it\n", name, value)
-		}
 	}
 	o.Missing = true
 	if sample && others { // the age of objects in another Storage cannot be chosen
@@ -81,21 +72,6 @@ func serve(ctx context.Context, out io.Writer, o options, sample bool) (err erro
 
 // probeTimeout is how long an emulator that the environment names may take to answer.
 const probeTimeout = 2 * time.Second
-
-// namesOfSuite returns the functions' variables for the project and the bucket of the Firebase CLI, if the CLI runs this
-// program. It reads them from the CLI's own variables. It leaves out variables that are set already.
-func namesOfSuite(getenv func(string) string) map[string]string {
-	names := map[string]string{}
-	if project := getenv("GCLOUD_PROJECT"); project != "" && getenv(projectVariable) == "" {
-		names[projectVariable] = project
-	}
-	var config struct{ StorageBucket string }
-	if json.Unmarshal([]byte(getenv("FIREBASE_CONFIG")), &config) == nil &&
-		config.StorageBucket != "" && getenv(bucketVariable) == "" {
-		names[bucketVariable] = config.StorageBucket
-	}
-	return names
-}
 
 // useOthers prints which emulators of the environment are used instead of new ones. It makes sure that they answer, because a
 // variable may be left over from another day.

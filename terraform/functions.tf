@@ -77,7 +77,6 @@ locals {
         INQUIRY_FOLDERS = join(",", var.inquiry_folders)
       } : {},
       f.package == "orphanedmedia" && length(var.orphans) > 0 ? { ORPHANS = join(",", var.orphans) } : {},
-      f.package == "orphanedmedia" ? { MAX_OWNERS = tostring(var.max_owners) } : {},
       can(f.roles.storage) ? { STORAGE_BUCKET = var.bucket } : {},
       f.package == "placeholderusers" && length(var.placeholder_references) > 0 ? {
         PLACEHOLDER_REFERENCES = join(",", var.placeholder_references)

@@ -429,15 +429,3 @@ variable "orphans" {
     error_message = "orphans must hold names of posts, circles, tasks and postsOfCircles."
   }
 }
-
-variable "max_owners" {
-  description = "How many circles a run of cleanupOrphanedMedia reads at most to find posts of missing ones. The next run goes on from there."
-  type        = number
-  default     = 100000
-  nullable    = false
-
-  validation {
-    condition     = var.max_owners >= 1000 && var.max_owners <= 2147483647 && floor(var.max_owners) == var.max_owners
-    error_message = "max_owners must be a whole number from 1000 to 2147483647."
-  }
-}

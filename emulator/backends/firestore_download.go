@@ -20,7 +20,7 @@ type download struct {
 	sha256 string // hexadecimal
 }
 
-// firestoreDownload is the emulator that the Firebase CLI 14.27.0 downloads. It runs on Java 11 and later.
+// firestoreDownload is the emulator that the Firebase CLI 14.27.0 downloads.
 var firestoreDownload = download{
 	url:    "https://storage.googleapis.com/firebase-preview-drop/emulator/cloud-firestore-emulator-v1.19.8.jar",
 	name:   "cloud-firestore-emulator-v1.19.8.jar",

@@ -7,18 +7,17 @@ import (
 	"math"
 
 	"cloud.google.com/go/firestore"
-	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/api/option"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/firesweep/firesweep/shared/documents/wire"
+	"github.com/firesweep/firesweep/shared/documents"
 )
 
 // Dial connects to the emulator at an address. Many clients may share a connection.
 func Dial(address string) (*grpc.ClientConn, error) {
-	conn, err := grpc.NewClient("passthrough:///"+address, append(wire.Before(ofEveryKind),
-		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithPerRPCCredentials(owner{}),
+	conn, err := grpc.NewClient("passthrough:///"+address, append(documents.OnEmulator(),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)))...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the Firestore emulator at %s: %w", address, err)
@@ -37,32 +36,9 @@ func Open(ctx context.Context, conn *grpc.ClientConn, project, database string) 
 
 // All returns all documents of a database, wherever they are, ordered by path. The client must be one of [Open].
 func All(ctx context.Context, db *firestore.Client) ([]*firestore.DocumentSnapshot, error) {
-	all, err := db.CollectionGroup(every).Documents(ctx).GetAll()
+	all, err := db.CollectionGroup(documents.Everywhere).Documents(ctx).GetAll()
 	if err != nil {
 		return nil, fmt.Errorf("read all documents: %w", err)
 	}
 	return all, nil
 }
-
-// every stands for all collections. Firestore queries them all if the request names no collection; Go's client always names one.
-const every = "__every__"
-
-func ofEveryKind(_ context.Context, _ string, message any) error {
-	if r, isQuery := message.(*firestorepb.RunQueryRequest); isQuery {
-		if from := r.GetStructuredQuery().GetFrom(); len(from) == 1 && from[0].GetCollectionId() == every {
-			from[0].CollectionId = ""
-		}
-	}
-	return nil
-}
-
-// owner is an administrator, to whom security rules do not apply.
-type owner struct{}
-
-// GetRequestMetadata implements credentials.PerRPCCredentials.
-func (owner) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	return map[string]string{"authorization": "Bearer owner"}, nil
-}
-
-// RequireTransportSecurity implements credentials.PerRPCCredentials.
-func (owner) RequireTransportSecurity() bool { return false }

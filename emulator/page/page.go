@@ -45,7 +45,7 @@ func Handler(o Options, functions http.Handler) http.Handler {
 	mux.Handle(Prefix, ours(http.StripPrefix(Prefix, http.FileServerFS(files))))
 	mux.Handle("POST "+Prefix+"api/jobs", call(o.jobs))
 	mux.Handle("POST "+Prefix+"api/did", call(o.did))
-	mux.Handle("POST "+Prefix+"api/undo", call(o.undo))
+	mux.Handle("POST "+Prefix+"api/undo", call(o.Undo))
 	mux.Handle("POST "+Prefix+"documents/{database}", ours(o.documents()))
 	return backends.Guard(mux, refuse)
 }

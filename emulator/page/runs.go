@@ -81,14 +81,20 @@ func (o Options) did(ctx context.Context, q struct{ Run string }) (did, error) {
 	return did{Saved: err == nil, Total: len(all), Things: all[:min(len(all), maxThings)]}, nil
 }
 
-// undo takes a run back, or says what that would do. It answers with the outcomes also if an error ended it.
-func (o Options) undo(ctx context.Context, q struct {
+// Undoing says which run to take back. Without Apply, nothing is done.
+type Undoing struct {
 	Run   string
 	Apply bool
-}) (answer struct {
+}
+
+// Undone is what became of a run's items, also if an error ended the undo.
+type Undone struct {
 	Outcomes []restore.Outcome `json:"outcomes"`
 	Problem  string            `json:"problem,omitempty"` // why it ended early
-}, err error) {
+}
+
+// Undo takes a run back, or says what that would do.
+func (o Options) Undo(ctx context.Context, q Undoing) (answer Undone, err error) {
 	answer.Outcomes = []restore.Outcome{}
 	err = o.on(ctx, q.Run, func(p restore.Project) error {
 		return p.Undo(ctx, q.Run, restore.Options{Apply: q.Apply}, func(one restore.Outcome) error {

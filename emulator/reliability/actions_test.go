@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/firesweep/firesweep/emulator/sampledata"
+	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -242,12 +243,19 @@ func comeBack(e manifest.Entry) (all []action) {
 	all = append(all, action{
 		name: "the user signs in", accounts: []string{ofAccount + first.UID}, kept: documents, objects: files, late: late{ofAccount + first.UID, "GetUsers", first.UID},
 		do: func(ctx context.Context, w *world) error {
-			if _, err := w.content.Auth.GetUser(ctx, first.UID); auth.IsUserNotFound(err) {
+			switch err := w.people.DeleteUser(ctx, first.UID); {
+			case auth.IsUserNotFound(err):
 				return fmt.Errorf("sign in: %w", errRefused)
+			case err != nil:
+				return err
 			}
 			back := first
 			back.Created, back.LastLogin = during.UnixMilli(), during.UnixMilli() // by which a rule counts, whichever it is
-			return w.content.SetAccount(ctx, back)
+			refused, err := w.content.Importer.Import(ctx, []accounts.Account{back})
+			if len(refused) > 0 {
+				err = errors.New(refused[back.UID])
+			}
+			return err
 		},
 	})
 	for _, u := range e.Related()[:min(1, len(e.Related()))] {

@@ -340,7 +340,7 @@ func (e *edit) do(ctx context.Context, w *world, after map[string]any) error {
 		return err
 	}
 	if uid, isAccount := strings.CutPrefix(e.target, "account "); isAccount {
-		_, err := w.content.Auth.CreateUser(ctx, new(auth.UserToCreate).UID(uid).DisplayName(byUser))
+		_, err := w.people.CreateUser(ctx, new(auth.UserToCreate).UID(uid).DisplayName(byUser))
 		if auth.IsUIDAlreadyExists(err) {
 			return nil
 		}

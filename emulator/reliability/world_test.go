@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"firebase.google.com/go/v4/auth"
 	"google.golang.org/grpc"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
@@ -133,6 +134,7 @@ type world struct {
 	*backendstest.Project
 	subject
 	content *sampledata.Project
+	people  *auth.Client
 	sample  sampledata.Sample
 
 	serve    atomic.Value            // the http.HandlerFunc of the worker's process
@@ -154,7 +156,7 @@ func newWorld(t *testing.T, s subject) *world {
 	}
 	w := &world{
 		Project: p, subject: s, sample: s.data(s.now, p.Bucket),
-		content: sampletest.Open(t, p),
+		content: sampletest.Open(t, p), people: p.Auth(t),
 	}
 	ok(t, w.content.Load(t.Context(), w.sample))
 	if s.worker != nil {

@@ -12,8 +12,6 @@ import (
 	"cloud.google.com/go/firestore"
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"cloud.google.com/go/storage"
-	firebase "firebase.google.com/go/v4"
-	"firebase.google.com/go/v4/auth"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/firesweep/firesweep/emulator/each"
@@ -27,7 +25,6 @@ import (
 type Project struct {
 	Firestore *firestore.Client
 	Bucket    *storage.BucketHandle
-	Auth      *auth.Client
 	Importer  accounts.Importer
 	storage   *storage.Client
 }
@@ -47,16 +44,9 @@ func Open(ctx context.Context, projectID, bucket string) (*Project, error) {
 		return nil, errors.Join(fmt.Errorf("open the local Storage: %w", err), db.Close())
 	}
 	p := &Project{Firestore: db, Bucket: objects.Bucket(bucket), storage: objects}
-	app, err := firebase.NewApp(ctx, &firebase.Config{ProjectID: projectID})
-	if err == nil {
-		p.Auth, err = app.Auth(ctx)
-	}
-	var client *accounts.Client
-	if err == nil {
-		client, err = accounts.Open(ctx, projectID, false, nil)
-	}
+	client, err := accounts.Open(ctx, projectID, false, nil)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the local Authentication: %w", err), p.Close())
+		return nil, errors.Join(err, p.Close())
 	}
 	p.Importer = client.Importer()
 	return p, nil
@@ -92,30 +82,20 @@ func (p *Project) Load(ctx context.Context, s Sample) error {
 			return fmt.Errorf("load object %s: %w", o.Name, err)
 		}
 	}
-	for _, a := range s.Accounts {
-		if a.As != nil {
-			if err := p.SetAccount(ctx, *a.As); err != nil {
-				return fmt.Errorf("load account %s: %w", a.UID, err)
-			}
-			continue
+	all := make([]accounts.Account, len(s.Accounts))
+	for i, a := range s.Accounts {
+		if all[i].UID = a.UID; a.As != nil {
+			all[i] = *a.As
 		}
-		if _, err := p.Auth.CreateUser(ctx, (&auth.UserToCreate{}).UID(a.UID)); err != nil {
-			return fmt.Errorf("load account %s: %w", a.UID, err)
-		}
+	}
+	refused, err := p.Importer.Import(ctx, all)
+	if err == nil && len(refused) > 0 {
+		err = fmt.Errorf("%v", refused)
+	}
+	if err != nil {
+		return fmt.Errorf("load the sample's accounts: %w", err)
 	}
 	return nil
-}
-
-// SetAccount makes an account, in place of one that has its uid.
-func (p *Project) SetAccount(ctx context.Context, a accounts.Account) error {
-	if err := p.Auth.DeleteUser(ctx, a.UID); err != nil && !auth.IsUserNotFound(err) {
-		return err
-	}
-	refused, err := p.Importer.Import(ctx, []accounts.Account{a})
-	if err == nil && len(refused) > 0 {
-		err = errors.New(refused[a.UID])
-	}
-	return err
 }
 
 // State is what a project holds, without the bundle's own records.
@@ -143,11 +123,13 @@ func (p *Project) Read(ctx context.Context) (State, error) {
 		}
 		s.Objects = append(s.Objects, o.Name)
 	}
-	for u, err := range each.Of(p.Auth.Users(ctx, "")) {
+	for page, err := range p.Importer.Pages(ctx, "") {
 		if err != nil {
-			return s, fmt.Errorf("list the accounts: %w", err)
+			return s, err
 		}
-		s.Accounts = append(s.Accounts, u.UID)
+		for _, a := range page.Accounts {
+			s.Accounts = append(s.Accounts, a.UID)
+		}
 	}
 	return s, nil
 }

@@ -75,11 +75,9 @@ var userRule = cleanup.Rule[cleanup.Subject]{
 	Change: func(user cleanup.Subject, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
 		note := documents.Document{Path: documents.Ref{Collection: notes, ID: user.ID()}.Path(),
 			Data: map[string]any{"addedAt": run.Now, "attempts": int64(0)}}
-		account := deleteAccount(note)
-		account.NoAccount = keptNoAccount // not for a note: the run that wrote it may have deleted the account
 		return cleanup.Change{
 			Writes: []documents.Write{{Op: documents.Delete, Ref: user.Ref()}, {Op: documents.Set, Ref: note.Ref(), Data: note.Data}},
-			Then:   []cleanup.FollowUp{account},
+			Then:   []cleanup.FollowUp{deleteAccount(note)},
 		}
 	},
 }

@@ -60,8 +60,6 @@ const (
 	keptNotYet    = "permanently banned, deletion scheduled for later"
 	keptGone      = "somebody else deleted the document since it was judged, so its account was kept: " +
 		"delete the account in the Firebase console if it is still there and should not be"
-	keptNoAccount = "had no account: its login, if there is one, has another uid or is a tenant's and was not deleted; " +
-		"look it up in the Firebase console"
 	keptAccount  = "account deletion failed, tried again by the next run"
 	keptWithUser = "an account whose user document is there again and due: it goes with that"
 	keptBack     = "there is a document users/{uid} again, which is not due: if it was restored on purpose, " +

@@ -60,15 +60,14 @@ func membersOf(ctx context.Context, p *cleanup.Planner, rows []documents.Documen
 	return due
 }
 
-// memberRule ends the expired subscriptions of a member: it deletes the rows, and makes the member free if that leaves none.
-// That is one commit unless there are more rows than it has room for: then each commit but the last leaves a row, and the one
-// that deletes the last row is the one that makes the member free. So no member is ever comped without a row, nor free
-// without an event.
+// memberRule ends the expired subscriptions of a member: it deletes the rows, and makes the member free if that leaves none. That
+// is one commit. So no member is ever comped without a row, nor free without an event. A member of whom one commit cannot hold
+// all rows is kept.
 var memberRule = cleanup.Rule[state]{
 	Name: "member", Load: load,
 	Reach: cleanup.Reach{Items: members, Deletes: []string{subscriptions}, Writes: []string{members, statusEvents}},
 	Judge: func(s state, _ cleanup.Run) cleanup.Decision {
-		if s.From == "" && s.rows.Whole && len(s.expired) == 0 {
+		if s.rows.Whole && len(s.expired) == 0 {
 			return cleanup.Keep("no subscription has expired")
 		}
 		return cleanup.Do(kind, "")
@@ -79,10 +78,9 @@ var memberRule = cleanup.Rule[state]{
 // state is a member, who need not have a document.
 type state struct {
 	cleanup.Subject
-	rows    cleanup.Belonging // those that one commit looks at
+	rows    cleanup.Belonging
 	expired []documents.Document
-	// stays says that a row does not go, of these or of those that earlier commits looked at. It keeps the member as it is,
-	// whether it expires later, never, or cannot be judged.
+	// stays says that a row is kept. It keeps the member as it is, whether it expires later, never, or cannot be judged.
 	stays bool
 }
 
@@ -92,11 +90,8 @@ func rowsOf(src cleanup.Source) cleanup.Children {
 	return cleanup.Children{
 		Collection: subscriptions, Field: memberField, Select: []string{expiryField},
 		Names: func(id string) []any {
-			names := documents.NamesOf(id)
-			if reference := src.Reference(documents.Ref{Collection: members, ID: id}); documents.Queryable(reference) {
-				names = append(names, reference)
-			}
-			return names
+			member := documents.Ref{Collection: members, ID: id}
+			return member.Names(src.Reference(member))
 		},
 		NameOf: func(value any) (string, bool) {
 			if ref, ok := documents.ReferenceOf(value); ok {
@@ -110,17 +105,13 @@ func rowsOf(src cleanup.Source) cleanup.Children {
 	}
 }
 
-// load reads the members' rows. If a member has more rows than a commit holds, it reads on from where an earlier commit ended.
+// load reads the members' rows.
 func load(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) ([]state, error) {
 	ids, states := make([]string, len(subjects)), make([]state, len(subjects))
 	for i, s := range subjects {
 		ids[i], states[i].Subject = s.ID(), s
 	}
-	those := rowsOf(src)
-	if subjects[0].Alone {
-		those.From = documents.Cursor(subjects[0].From)
-	}
-	rows, err := src.Children(ctx, those, ids)
+	rows, err := src.Children(ctx, rowsOf(src), ids)
 	for i, id := range ids {
 		s := &states[i]
 		s.rows = rows[id]
@@ -132,26 +123,19 @@ func load(ctx context.Context, src cleanup.Source, subjects []cleanup.Subject) (
 			}
 		}
 	}
-	if err != nil || those.From == "" {
-		return states, err
-	}
-	first, err := src.First(ctx, those.Query(ids[0]), "", 1)
-	if of := states[0].rows.Documents; len(first) > 0 && len(of) > 0 && first[0].Path != of[0].Path {
-		states[0].stays = true
-	}
 	return states, err
 }
 
 // change deletes the rows that have expired. A paying member, or one without a document, only loses rows.
 func change(s state, _ cleanup.Decision, run cleanup.Run) cleanup.Change {
-	if !s.rows.Whole && !s.Alone {
+	switch {
+	case s.rows.Whole:
+	case s.Alone:
+		return cleanup.Change{Invalid: keptMany}
+	default:
 		return cleanup.Change{Again: true}
 	}
 	c := cleanup.Delete(s.expired...)
-	if !s.rows.Whole {
-		c.Again, c.From = true, string(s.rows.Next)
-		return c
-	}
 	if status, _ := s.Text(statusField); s.Found && status == comped && len(s.expired) > 0 && !s.stays {
 		// The event calls the member as the rows do: a text, a number or a reference.
 		event := documents.Ref{Collection: statusEvents, ID: eventID(run.Now, s.ID(), s.expired)}

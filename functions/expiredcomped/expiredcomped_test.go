@@ -2,6 +2,7 @@ package expiredcomped
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 
 	"github.com/firesweep/firesweep/functions"
+	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -89,60 +91,57 @@ func removedLine(rows, freed int, got *report.Report) string {
 	return fmt.Sprintf("Removed %d expired subscriptions, updated %d members in %dms", rows, freed, got.DurationMs)
 }
 
-// TestManyRowsOfOneMember is a member with 420 expired rows, which take two commits of at most 400. Rows that stay lie before them,
-// among them and behind them, or are given before the last commit.
-func TestManyRowsOfOneMember(t *testing.T) {
-	for name, tt := range map[string]struct{ stays, given string }{ // a row that never expires
-		"none stays":          {},
-		"the first stays":     {stays: "a"},
-		"one in the middle":   {stays: "r0210x"},
-		"the last stays":      {stays: "z"},
-		"one is given before": {given: "a"},
-		"one is given behind": {given: "z"},
+// TestMoreRowsThanACommitHolds: of 400 rows all that expired are deleted in one commit, which makes the member free if none is
+// kept; a member who has one more row keeps all of them, and stays comped.
+func TestMoreRowsThanACommitHolds(t *testing.T) {
+	for name, tt := range map[string]struct{ expired, endless, deleted, events int }{
+		"400 expired rows":           {expired: cleanup.MaxRoom, deleted: cleanup.MaxRoom, events: 1},
+		"one of 400 rows is endless": {expired: cleanup.MaxRoom - 1, endless: 1, deleted: cleanup.MaxRoom - 1},
+		"one of 400 rows expired":    {expired: 1, endless: cleanup.MaxRoom - 1, deleted: 1},
+		"401 expired rows":           {expired: cleanup.MaxRoom + 1},
+		"one of 401 rows is endless": {expired: cleanup.MaxRoom, endless: 1},
+		"one of 401 rows expired":    {expired: 1, endless: cleanup.MaxRoom},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFunction(t)
-			const n = 420
-			f.Set(t, "members/m", member())
-			if tt.stays != "" {
-				f.Set(t, "members_products/"+tt.stays, row("m", nil))
+			want := world{"members/m": member()}
+			for i := range tt.endless {
+				want[fmt.Sprintf("members_products/%03d", i)] = row("m", nil)
 			}
-			f.SetMany(t, n, func(i int) (string, map[string]any) {
-				return fmt.Sprintf("members_products/r%04d", i), row("m", yesterday.Add(-time.Duration(i)*time.Hour))
-			})
-			given := false
+			before := want
+			for i := range tt.expired {
+				before = before.With(world{fmt.Sprintf("members_products/r%03d", i): row("m", yesterday.Add(-time.Duration(i)*time.Hour))})
+			}
+			before.Write(t, f)
+			commits := 0
 			f.AfterCommits(func(_ int, c *firestorepb.CommitRequest) {
-				if len(c.GetWrites()) >= 399 && tt.given != "" && !given {
-					given = true
-					f.Set(t, "members_products/"+tt.given, row("m", nil))
+				if slices.ContainsFunc(c.GetWrites(), func(w *firestorepb.Write) bool { return strings.Contains(w.GetDelete(), "members_products") }) {
+					commits++
 				}
 			})
 			got := f.Run(t, "")
+			if tt.deleted == 0 {
+				kept := map[string]int{keptMany: 1}
+				if tt.endless > 0 {
+					kept[keptEndless] = tt.endless
+				}
+				enginetest.WantKept(t, got, report.Completed, map[string]report.Counts{kind: {Planned: 1}}, kept)
+				before.Is(t, f)
+				enginetest.Want(t, "commits", 0, commits)
+				return
+			}
 			enginetest.WantReport(t, got, report.Completed, enginetest.Done(kind, 1))
-			enginetest.Want(t, "lines", removedLine(n, min(1, len(f.Documents(t, "members_status_events"))), got), ownLines(t, f)[1])
-			want, stays := world{"members/m": member()}, tt.stays+tt.given
-			if stays != "" {
-				want["members_products/"+stays] = row("m", nil)
-			} else {
+			enginetest.Want(t, "commits", 1, commits)
+			enginetest.Want(t, "lines", removedLine(tt.deleted, tt.events, got), ownLines(t, f)[1])
+			if tt.events > 0 {
 				want = want.Changed("members/m", map[string]any{"status": "free", "updated_at": now})
 			}
-			for id, data := range f.Documents(t, "members_status_events") {
+			events := f.Documents(t, "members_status_events")
+			enginetest.Want(t, "events", tt.events, len(events))
+			for id, data := range events {
 				want["members_status_events/"+id] = data
 			}
 			want.Is(t, f)
-			enginetest.Want(t, "documents, with an event of a member made free", 2, len(want))
 		})
 	}
-}
-
-// TestRowsThatStayBeforeThoseThatGo is a member whose rows that stay alone are more than one commit looks at.
-func TestRowsThatStayBeforeThoseThatGo(t *testing.T) {
-	f := newFunction(t)
-	w := world{"members/m": member()}
-	for i := range 450 {
-		w[fmt.Sprintf("members_products/r%03d", i)] = row("m", nil)
-	}
-	w.With(world{"members_products/x": row("m", yesterday)}).Write(t, f)
-	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(kind, 1))
-	w.Is(t, f)
 }

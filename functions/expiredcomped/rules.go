@@ -58,13 +58,14 @@ func judge(row documents.Document, now time.Time) cleanup.Decision {
 	}
 }
 
-// Reasons to keep a row.
+// Reasons to keep a row, or with keptMany a member and all of their rows.
 const (
 	keptUnexpired  = "expires today or later (UTC)"
 	keptEndless    = "never expires: expiry_at is null"
 	keptUndated    = "expiry_at is missing or not a timestamp"
 	keptNoMember   = "expired, but member_id is missing or cannot be an id"
 	keptLongMember = "expired, but member_id is too long to look for the member's other rows"
+	keptMany       = "the member has more rows than one commit holds: delete some of them"
 )
 
 // reasonFor joins why a member's rows are to go.

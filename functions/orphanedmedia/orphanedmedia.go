@@ -1,5 +1,5 @@
 // Package orphanedmedia is cleanupOrphanedMedia: it deletes objects whose post, circle or task does not exist, and posts of
-// circles that do not exist. The rules are in rules.go; shared/orphans goes through the objects and posts.
+// circles that do not exist. The rules are in rules.go; shared/orphans goes through the objects, and posts.go through the posts.
 package orphanedmedia
 
 import (

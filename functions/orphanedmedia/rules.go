@@ -17,13 +17,10 @@ import (
 // passes are what the job goes through. An object is deleted if its judge says so and the document that it returns as the
 // owner does not exist. An object whose owner's id is invalid is kept. ORPHANS names those that a deployment wants.
 var passes = []orphans.Pass{
-	orphans.Objects{Name: "posts", Folder: "posts/", Judge: judgePostMedia},
-	orphans.Objects{Name: "circles", Folder: "circles/", Judge: judgeCircleImage},
-	orphans.Objects{Name: "tasks", Folder: "task_attachments/", Judge: judgeTaskAttachment},
-	orphans.Documents{
-		Name: "postsOfCircles", Collection: "posts", Field: "circleId", Owners: "circles",
-		Judge: judgePost, Rule: postRule, KeptOdd: keptOddCircle,
-	},
+	orphans.Objects{Folder: "posts/", Judge: judgePostMedia}.Pass("posts"),
+	orphans.Objects{Folder: "circles/", Judge: judgeCircleImage}.Pass("circles"),
+	orphans.Objects{Folder: "task_attachments/", Judge: judgeTaskAttachment}.Pass("tasks"),
+	{Name: "postsOfCircles", Plan: planPosts},
 }
 
 // minAgeDays is the age in days of 24 h from which an object may be deleted.
@@ -52,7 +49,7 @@ func judgePostMedia(o objects.Object, now time.Time) orphans.Verdict {
 func judgeUpload(due cleanup.Decision, owner documents.Ref, o objects.Object, now time.Time) orphans.Verdict {
 	at := uploadTime(o)
 	if day := minAgeDays * retention.Day; at.After(now.Add(day)) && at.After(o.Created.Add(day)) {
-		return orphans.Verdict{Decision: cleanup.Invalid(keptFuture), Owner: owner}
+		return orphans.Verdict{Decision: cleanup.Invalid(keptFuture), Owners: []documents.Ref{owner}}
 	}
 	return judgeAge(due, owner, at, now)
 }
@@ -102,7 +99,7 @@ func ownerless(o objects.Object) orphans.Verdict {
 
 // judgeAge decides about an object that is due without its owner if it is old enough. uploaded is zero if it is unknown.
 func judgeAge(due cleanup.Decision, owner documents.Ref, uploaded, now time.Time) orphans.Verdict {
-	v := orphans.Verdict{Decision: due, Owner: owner}
+	v := orphans.Verdict{Decision: due, Owners: []documents.Ref{owner}}
 	switch {
 	case uploaded.IsZero():
 		v.Decision = cleanup.Invalid(keptUndated)

@@ -72,7 +72,7 @@ func TestJudgePostMedia(t *testing.T) {
 		if name == "a tick over a day" {
 			uploaded = dayAgo.Add(-tick)
 		}
-		want := orphans.Verdict{Decision: tt.want, Owner: post}
+		want := orphans.Verdict{Decision: tt.want, Owners: []documents.Ref{post}}
 		want.Reason = strings.TrimPrefix(want.Reason+", uploaded "+uploaded.Format(time.RFC3339)+", 24 h ago or more", ", ")
 		if got.Kind == "" { // nothing else counts
 			got, want = orphans.Verdict{Decision: got.Decision}, orphans.Verdict{Decision: tt.want}
@@ -114,7 +114,9 @@ func TestJudgeByPath(t *testing.T) {
 			dayAgo.Add(time.Microsecond): cleanup.Keep(keptYoung),
 			{}:                           cleanup.Invalid(keptUndated),
 		} {
+			owners := []documents.Ref{want}
 			if want == (documents.Ref{}) {
+				owners = nil
 				if decision = cleanup.Invalid(keptUnknownPath); strings.HasSuffix(name, "/") {
 					decision = cleanup.Keep(keptMarker)
 				}
@@ -123,7 +125,7 @@ func TestJudgeByPath(t *testing.T) {
 			o := objects.Object{Name: name, Created: created, Metadata: map[string]string{"postId": "PENDING", "uploadedAt": ms(now)}}
 			got := judge(o, now)
 			enginetest.Want(t, name, decision, got.Decision)
-			enginetest.Want(t, name+": owner", want, got.Owner)
+			enginetest.Want(t, name+": owners", owners, got.Owners)
 		}
 	}
 }

@@ -80,8 +80,10 @@ func needed(w model.World, id string) bool {
 					return true
 				}
 			}
-			if model.Refers(data[field], id) || model.Refers(data[field], "users/"+id) || model.Refers(data[field], "/users/"+id) {
-				return true
+			for _, text := range []string{id, "users/" + id, "/users/" + id, "users/" + id + "/", id + " ", " users/" + id} {
+				if model.Refers(data[field], text) {
+					return true
+				}
 			}
 		}
 	}
@@ -178,7 +180,7 @@ func TestModel(t *testing.T) {
 			collection := rapid.SampledFrom([]string{place[0], place[0], place[0], "likes", "archive/x/posts"}).Draw(rt, "collection")
 			field := rapid.SampledFrom([]string{place[1], place[1], place[1], "user_id"}).Draw(rt, "field")
 			id := model.Named(ids...).Draw(rt, "user")
-			w.Documents[fmt.Sprintf("%s/%d", collection, n)] = map[string]any{field: rapid.SampledFrom([]any{id, id, []any{"x", id}, ref(id), []any{ref(id)}, asReal(id), []any{asReal(id)}, fmt.Sprint("users/", id), []any{fmt.Sprint("/users/", id)}, fmt.Sprint(id, "x"), nil, map[string]any{"id": id}}).Draw(rt, "reference")}
+			w.Documents[fmt.Sprintf("%s/%d", collection, n)] = map[string]any{field: rapid.SampledFrom([]any{id, id, []any{"x", id}, ref(id), []any{ref(id)}, asReal(id), []any{asReal(id)}, fmt.Sprint("users/", id), []any{fmt.Sprint("/users/", id)}, fmt.Sprint("users/", id, "/"), fmt.Sprint(id, " "), []any{fmt.Sprint(" users/", id)}, fmt.Sprint(id, "x"), nil, map[string]any{"id": id}}).Draw(rt, "reference")}
 		}
 		return w
 	})

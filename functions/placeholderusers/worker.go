@@ -73,10 +73,9 @@ func loadUser(ctx context.Context, src cleanup.Source, s cleanup.Subject) (user,
 
 // loadDetails reads the details that name the user.
 func loadDetails(ctx context.Context, src cleanup.Source, s cleanup.Subject) (user, error) {
-	names := append(documents.NamesOf(s.ID()), src.Reference(s.Ref()))
 	found, err := src.First(ctx, documents.Query{
 		Collection: details, Select: []string{"namespace_id"},
-		Where: []documents.Filter{{Field: "placeholder_user_id", Op: "in", Value: names}},
+		Where: []documents.Filter{{Field: "placeholder_user_id", Op: "in", Value: s.Ref().Names(src.Reference(s.Ref()))}},
 	}, "", maxDetails+1)
 	return user{Subject: s, details: found}, err
 }

@@ -90,7 +90,8 @@ func TestDelete(t *testing.T) {
 	f.Set(t, "posts/bare", map[string]any{"due": true})
 	f.Set(t, "posts_archive/p1", dueData())
 	for _, collection := range []string{"comments", "reactions"} {
-		for id, postID := range map[string]any{"a": "p1", "b": "p1", "c": "p12", "d": "P1", "e": "", "f": nil, "g": []any{"p1"}, "h": f.Firestore(t).Doc("posts/p1")} {
+		for id, postID := range map[string]any{"a": "p1", "b": "p1", "c": "p12", "d": "P1", "e": "", "f": nil, "g": []any{"p1"}, "h": f.Firestore(t).Doc("posts/p1"),
+			"i": f.Firestore(t).Doc("posts/p12"), "j": f.Firestore(t).Doc("posts_archive/p1"), "k": "posts/p1"} {
 			f.Set(t, collection+"/"+id, map[string]any{"postId": postID, "text": "!"})
 		}
 		f.Set(t, collection+"/none", map[string]any{"text": "!"})
@@ -105,7 +106,7 @@ func TestDelete(t *testing.T) {
 	}
 	got := f.Run(t, "")
 	enginetest.WantReport(t, got, report.Completed, enginetest.Done("delete post", 2))
-	others := []string{"c", "d", "e", "f", "g", "h", "none"}
+	others := []string{"c", "d", "e", "f", "g", "i", "j", "k", "none"}
 	want(t, f, map[string][]string{
 		"posts": {"p12"}, "comments": others, "reactions": others,
 		"files": {"circles/c1/icon.png", "posts.png", "posts/of-p12.png", "posts/own.png.bak", "posts/pending.png", "posts/plain.png",

@@ -16,7 +16,6 @@ import (
 
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/scripts/schedule"
-	"github.com/firesweep/firesweep/shared/cascade"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -278,7 +277,7 @@ func readsOf(r rule.Rule) string {
 	case related || len(r.Asked().Judged)+len(r.Exceptions()) > 0:
 		reads = "each document that is old enough" + noIndex
 	}
-	for _, in := range cascade.ReadWhole(r) {
+	for _, in := range r.ReadWhole() {
 		reads = strings.TrimPrefix(reads+"; every document of "+in.String()+", once in a run that deletes: another may refer "+
 			"to the same", "; ")
 	}

@@ -140,11 +140,13 @@ func call[T any](ctx context.Context, c *Client, method string, uids []string, s
 	return answer, err
 }
 
-// read is [call] for a call of Google's client that may be repeated.
-func read[T any](
+// repeated is [call] for a call of Google's client that may be made again, as [again] makes it.
+func repeated[T any](
 	ctx context.Context, c *Client, method string, uids []string, do func(...googleapi.CallOption) (T, error),
 ) (T, error) {
-	return call(ctx, c, method, uids, func() (T, error) { return again(ctx, c, do) })
+	return again(ctx, c, func(o ...googleapi.CallOption) (T, error) {
+		return call(ctx, c, method, uids, func() (T, error) { return do(o...) })
+	})
 }
 
 // deleteUsers deletes accounts in one call, also those that are not disabled. One that does not exist counts as deleted.

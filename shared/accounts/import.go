@@ -39,10 +39,7 @@ func (i Importer) Import(ctx context.Context, all []Account) (refused map[string
 	return refused, nil
 }
 
-type (
-	upload   = identitytoolkit.GoogleCloudIdentitytoolkitV1UploadAccountRequest
-	imported = identitytoolkit.GoogleCloudIdentitytoolkitV1UploadAccountResponse
-)
+type upload = identitytoolkit.GoogleCloudIdentitytoolkitV1UploadAccountRequest
 
 // importSome imports at most [maxUsers] accounts.
 func (i Importer) importSome(ctx context.Context, some []Account) (map[string]string, error) {
@@ -51,9 +48,7 @@ func (i Importer) importSome(ctx context.Context, some []Account) (map[string]st
 		uids[n] = a.UID
 	}
 	create := i.c.users.BatchCreate(i.c.project, uploadOf(some)).Context(ctx)
-	answer, err := again(ctx, i.c, func(...googleapi.CallOption) (*imported, error) {
-		return call(ctx, i.c, "ImportUsers", uids, func() (*imported, error) { return create.Do() })
-	})
+	answer, err := repeated(ctx, i.c, "ImportUsers", uids, create.Do)
 	var whole *googleapi.Error
 	if errors.As(err, &whole) && whole.Code == http.StatusBadRequest && !isQuota(err) {
 		return i.halves(ctx, some, whole.Message)

@@ -67,7 +67,7 @@ func (r Reader) list(ctx context.Context, token string) (*listing, error) {
 	if token != "" {
 		call.NextPageToken(token)
 	}
-	return read(ctx, r.c, "ListUsers", nil, call.Do)
+	return repeated(ctx, r.c, "ListUsers", nil, call.Do)
 }
 
 // Get returns those of some accounts that there are, in no order, in one call for up to 100 of them.
@@ -82,24 +82,22 @@ func (r Reader) Get(ctx context.Context, uids []string) ([]Account, error) {
 // Tenants reports whether the project may have tenants: then an account that [Reader.Get] does not return may be a tenant's.
 // Google's answer has a name. That of Firebase's emulator has none and says nothing of tenants, so it is asked for these
 // themselves.
-func (r Reader) Tenants(ctx context.Context) (may bool, err error) {
+func (r Reader) Tenants(ctx context.Context) (bool, error) {
 	project := "projects/" + r.c.project
 	config := r.c.config.GetConfig(project+"/config").Fields("name", "multiTenant/allowTenants").Context(ctx)
 	list := r.c.config.Tenants.List(project).PageSize(1).Context(ctx)
-	_, err = call(ctx, r.c, "Tenants", nil, func() (any, error) {
-		answer, err := again(ctx, r.c, config.Do)
-		if err != nil || answer.Name != "" {
-			may = err == nil && answer.MultiTenant != nil && answer.MultiTenant.AllowTenants
-			return nil, err
-		}
-		tenants, err := again(ctx, r.c, list.Do)
-		may = err == nil && len(tenants.Tenants) > 0
-		return nil, err
-	})
+	answer, err := repeated(ctx, r.c, "Tenants", nil, config.Do)
 	if err != nil {
 		return false, readable(err)
 	}
-	return may, nil
+	if answer.Name != "" {
+		return answer.MultiTenant != nil && answer.MultiTenant.AllowTenants, nil
+	}
+	tenants, err := repeated(ctx, r.c, "Tenants", nil, list.Do)
+	if err != nil {
+		return false, readable(err)
+	}
+	return len(tenants.Tenants) > 0, nil
 }
 
 // Exist returns which of some uids accounts have, in one call for up to 100 of them.
@@ -138,7 +136,7 @@ func (r Reader) Sharing(ctx context.Context, all []Account) (found []Account, er
 		for _, add := range chunk {
 			add(ids)
 		}
-		answer, err := read(ctx, r.c, "GetUsers", ids.LocalId, r.c.users.Lookup(r.c.project, ids).Context(ctx).Do)
+		answer, err := repeated(ctx, r.c, "GetUsers", ids.LocalId, r.c.users.Lookup(r.c.project, ids).Context(ctx).Do)
 		if err != nil {
 			return nil, fmt.Errorf("look up accounts by %d of what they have: %w", len(chunk), readable(err))
 		}

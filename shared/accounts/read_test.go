@@ -433,6 +433,46 @@ func TestThousandAccountsAnImport(t *testing.T) {
 	same(t, "calls metered", int64(3), meter.Usage().AuthCalls)
 }
 
+// TestEachAttemptIsMetered: a call that is made again counts again, whatever it asks for.
+func TestEachAttemptIsMetered(t *testing.T) {
+	for name, do := range map[string]func(context.Context, *Client) error{
+		"look up": func(ctx context.Context, c *Client) error {
+			_, err := Reader{c}.Exist(ctx, []string{"u"})
+			return err
+		},
+		"list": func(ctx context.Context, c *Client) (err error) {
+			for _, err = range (Reader{c}).Pages(ctx, "") {
+				continue
+			}
+			return err
+		},
+		"ask for tenants": func(ctx context.Context, c *Client) error {
+			_, err := Reader{c}.Tenants(ctx)
+			return err
+		},
+		"import": func(ctx context.Context, c *Client) error {
+			_, err := c.Importer().Import(ctx, []Account{{UID: "u"}})
+			return err
+		},
+		"delete": func(ctx context.Context, c *Client) error {
+			return errors.Join(c.Writer().Delete(ctx, []string{"u"})...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requests, pauses := 0, 0
+			c := google(t, func(w http.ResponseWriter, _ *http.Request) {
+				if requests++; requests == 1 {
+					w.WriteHeader(http.StatusServiceUnavailable)
+				}
+				fmt.Fprint(w, `{"name":"the project's configuration"}`)
+			}, &pauses)
+			var meter usage.Meter
+			ok(t, do(usage.NewContext(t.Context(), &meter), c))
+			same(t, "requests, metered, pauses", []int{2, 2, 1}, []int{requests, int(meter.Usage().AuthCalls), pauses})
+		})
+	}
+}
+
 // TestLostAnswerOfAnImport: the call is made again, which replaces nobody and makes no second account.
 func TestLostAnswerOfAnImport(t *testing.T) {
 	unavailable := &googleapi.Error{Code: http.StatusServiceUnavailable}

@@ -12,7 +12,6 @@ import (
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -24,10 +23,10 @@ type Hooks struct {
 	Pace      documents.Pace                            // of writes to Firestore; calls of Authentication have none then
 }
 
-// Writes returns the pace of a run's writes to Firestore: [pace.NewRate] where a test sets none.
+// Writes returns the pace of a run's writes to Firestore: [documents.NewPace] where a test sets none.
 func (h Hooks) Writes() documents.Pace {
 	if h.Pace == nil {
-		return pace.NewRate()
+		return documents.NewPace()
 	}
 	return h.Pace
 }

@@ -25,8 +25,8 @@ import (
 // With says what is deleted with documents of a rule's collection.
 type With struct {
 	rule.Rule // its Collection or CollectionGroup, and With
-	// Strict says that the application writes ids as strings and objects as URLs. Then numbers, references and objects' names
-	// do not count.
+	// Strict says that the application writes ids as strings or references, and objects as URLs. Then numbers, paths and objects'
+	// names do not count.
 	Strict bool
 	// Home, if set, is the folder of a document's author, or "". Of the objects that the document names, those elsewhere are kept
 	// if their metadata does not name it.
@@ -369,10 +369,13 @@ func (w With) belonging(a rule.Relation, src cleanup.Source) cleanup.Children {
 		Collection: a.Subcollection + a.Collection, Field: a.Field, Subcollection: a.Subcollection != "",
 		Names: func(path string) []any {
 			ref := documents.Document{Path: path}.Ref()
-			if w.Strict {
-				return []any{ref.ID}
+			switch reference := src.Reference(ref); {
+			case !w.Strict:
+				return rule.NamesOf(ref, w.Place().Repeats(), src.Reference) // where ids repeat, only references count
+			case documents.Queryable(reference):
+				return []any{ref.ID, reference}
 			}
-			return rule.NamesOf(ref, w.Place().Repeats(), src.Reference) // where ids repeat, only references count
+			return []any{ref.ID}
 		},
 		NameOf: func(value any) (string, bool) {
 			if ref, ok := documents.RefIn(value); ok {

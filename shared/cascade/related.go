@@ -10,6 +10,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // Question asks whether something is related to an item, with the answer to it.
@@ -105,7 +106,7 @@ func Answer(ctx context.Context, src cleanup.Source, all []*Question, goes map[d
 				continue
 			}
 			q.There = append(q.There, ref)
-			if keeps, odd := q.Of.Meets(d); keeps && !goes[ref] {
+			if keeps, odd := q.meets(d); keeps && !goes[ref] {
 				if !q.Found || odd == "" {
 					q.Odd = odd
 				}
@@ -128,7 +129,7 @@ func (q *Question) undated(ctx context.Context, src cleanup.Source) error {
 			return err
 		}
 		if lacks {
-			q.Found, q.Odd = true, q.Of.Undated(nil, false)
+			q.Found, q.Odd = true, q.noTime(nil, false)
 		}
 	}
 	return nil
@@ -141,7 +142,7 @@ func (q *Question) odd(d documents.Document) string {
 	if of := q.Of.Within; of != nil {
 		value, there := d.Lookup(of.Field)
 		if _, dated := of.At(value); !dated {
-			return q.Of.Undated(value, there)
+			return q.noTime(value, there)
 		}
 	}
 	values, isList := d.Value(field).([]any)
@@ -154,4 +155,30 @@ func (q *Question) odd(d documents.Document) string {
 		}
 	}
 	return ""
+}
+
+// meets reports whether a document to which a path leads meets the relation's conditions, and if nobody can tell, why.
+func (q *Question) meets(d documents.Document) (meets bool, odd string) {
+	for _, c := range q.Of.Where {
+		switch c.Holds(d.Lookup) {
+		case criteria.Unmet:
+			return false, ""
+		case criteria.Unclear:
+			odd = q.Of.Document + " exists, and its " + c.Unknown(d.Lookup)
+		case criteria.Met:
+		}
+	}
+	return true, odd
+}
+
+// noTime returns why a document keeps an item that lacks the field of within, or holds another value than a time there.
+func (q *Question) noTime(value any, there bool) string {
+	is := "not " + q.Of.Within.Form()
+	switch {
+	case !there:
+		is = "missing"
+	case value == nil:
+		is = "null"
+	}
+	return fmt.Sprintf("a %s exists whose %s is %s", q.Of.Noun(), q.Of.Within.Field, is)
 }

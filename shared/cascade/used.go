@@ -39,7 +39,8 @@ type referrers struct {
 }
 
 // mentions are what documents mean by the fields of a place, in whatever spelling and shape, and which documents these are. It is
-// read once a run: no query finds what has something before it, or is in a map.
+// read once a run: no query finds what has something before it, or is in a map. If there is no room, what others may refer to
+// stays; the references of shared/declared, which decide what is due, then stop the run.
 type mentions struct {
 	mu   sync.Mutex
 	run  string
@@ -140,18 +141,6 @@ func (w With) mentioning(ctx context.Context, src cleanup.Source, t thing) (refs
 	return refs, m.left > 0, nil
 }
 
-// ReadWhole returns the places of which a run of a rule reads all documents before it deletes a file or a document to which their
-// fields lead.
-func ReadWhole(r rule.Rule) (all []rule.Place) {
-	for _, a := range r.Along() {
-		byField := a.Objects != "" && a.Field != "" || len(r.FieldHoles(a.Document)) > 0
-		if byField && a.Of != "" && !slices.Contains(all, a.Of) {
-			all = append(all, a.Of)
-		}
-	}
-	return all
-}
-
 // readMentions reads what documents of a place mean, as far as there is room.
 func (w With) readMentions(ctx context.Context, src cleanup.Source, in rule.Place) (map[string][]documents.Ref, error) {
 	var fields []string
@@ -196,13 +185,13 @@ func (m *mentions) forget(run string, t thing, read []documents.Ref, there map[d
 // meant returns what fields of a document of a place may mean: files by their spelling, the folders of these, and documents.
 func (w With) meant(in rule.Place, data map[string]any) map[string]bool {
 	all := map[string]bool{}
-	documents.Leaves(data, func(value any) {
+	for _, value := range documents.Leaves(data) {
 		for _, key := range keysOf(value) {
 			all[key] = true
 		}
 		text, isText := value.(string)
 		if !isText || in != w.Place() {
-			return
+			continue
 		}
 		for _, a := range w.With {
 			if a.Objects == "" {
@@ -225,7 +214,7 @@ func (w With) meant(in rule.Place, data map[string]any) map[string]bool {
 				}
 			}
 		}
-	})
+	}
 	return all
 }
 
@@ -292,7 +281,9 @@ func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.It
 		}
 	} else {
 		value, _ := of.Field(fieldOf(holes[0]))
-		documents.Leaves(value, func(one any) { t.exact, t.keys = append(t.exact, one), append(t.keys, keysOf(one)...) })
+		for _, one := range documents.Leaves(value) {
+			t.exact, t.keys = append(t.exact, one), append(t.keys, keysOf(one)...)
+		}
 	}
 	t.refers = func(d documents.Document) bool {
 		other, _ := w.ItemOf(d)
@@ -305,12 +296,12 @@ func (w With) claimed(src cleanup.Source, in rule.Place, path string, of rule.It
 			if leads && slices.Contains(refs, to) {
 				return true
 			}
-			documents.Leaves(d.Value(name), func(one any) {
+			for _, one := range documents.Leaves(d.Value(name)) {
 				plain := ofID + fmt.Sprint(one) // which leads where it leads
 				means = means || slices.ContainsFunc(keysOf(one), func(key string) bool {
 					return slices.Contains(t.keys, key) && (!leads || key != plain)
 				})
-			})
+			}
 		}
 		return means
 	}

@@ -122,10 +122,8 @@ type Notice struct {
 // A task must be.
 type FollowUp struct {
 	Object  ObjectDeletion
-	Account string // the uid of an account to delete, which is the item's id
-	// NoAccount, if set, is why it is counted and named if there is no account with that uid. It is deleted all the same.
-	NoAccount string
-	Task      *tasks.Task // to hand over
+	Account string      // the uid of an account to delete, which is the item's id
+	Task    *tasks.Task // to hand over
 	// Apart, if set, is how long after the run's task before it a task is due; the first is due at once.
 	Apart time.Duration
 	// Absent is the item, which the commit deletes or an earlier one deleted. If it exists again when a later run finishes an

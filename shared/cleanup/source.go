@@ -44,8 +44,6 @@ type Children struct {
 	// Subcollection says that the documents are those of the collection of that name below each parent. The parents are documents'
 	// paths then, and there is no Field.
 	Subcollection bool
-	// From is where to continue with the documents of the only parent that is asked for: [Belonging.Next] of an earlier commit.
-	From documents.Cursor
 }
 
 // Query returns the query for the documents that belong to some parents.
@@ -83,6 +81,4 @@ type Belonging struct {
 	// Whole says that there are no more. A commit holds so many documents at most; a parent that has more is not whole, and
 	// unless it is alone in its commit it may come with none of its documents.
 	Whole bool
-	// Next is where the others begin, of an only parent that is not whole.
-	Next documents.Cursor
 }

@@ -63,7 +63,7 @@ func (c accountsOf) tell(ctx context.Context, p *cleanup.Planner, all []accounts
 				due = append(due, ref.Path())
 			}
 		}
-		if err := stays(ctx, p, w.Key+"."+withRole, c.following(w), due); err != nil {
+		if err := stays(ctx, p, w.Key+"."+rule.WithRole, c.following(w), due); err != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (c accountsOf) tell(ctx context.Context, p *cleanup.Planner, all []accounts
 func (c accountsOf) accountRule() *cleanup.AccountRule {
 	r := &cleanup.AccountRule{Limit: c.Limit, Keepers: c.keepers(), Judge: c.judge}
 	if along := c.along(); len(along) > 0 {
-		r.Whole = len(c.Others) > 0 || slices.ContainsFunc(c.Along(), func(a rule.Along) bool { return len(a.Unless) > 0 })
+		r.Whole = len(c.Others) > 0 || slices.ContainsFunc(c.Along(), func(a rule.Placed) bool { return len(a.Unless) > 0 })
 		r.Next = func(uid string) (items []cleanup.Item) {
 			for i, w := range c.With {
 				ref, _ := documentOf(w, uid)

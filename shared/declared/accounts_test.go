@@ -297,8 +297,8 @@ func accountStays(t *testing.T, stays string, deleted []string) {
 	enginetest.Want(t, "accounts after the undo", deleted, f.Accounts(t))
 }
 
-// TestARuleThatDeletesNothingAlongAnyMore says what earlier runs left to do, run after run, until somebody finishes it with the rule
-// of then. It asks for that no longer then.
+// TestARuleThatDeletesNothingAlongAnyMore says what earlier runs left to do, run after run, until somebody finishes it with the
+// rule of then. It asks for that no longer then.
 func TestARuleThatDeletesNothingAlongAnyMore(t *testing.T) {
 	rule := fields{"collection": "users", "age": fields{"field": "seenAt", "months": 1}, "maxDuePercent": 100}
 	before := start(t, with(rule, fields{"with": array{fields{"account": "{id}"}}}))

@@ -14,7 +14,7 @@ import (
 // Job returns the job that a rule declares. The rule must have no problems, see [rule.Rule.Problems].
 func Job(name string, r rule.Rule) cleanup.Job {
 	if r.Objects != "" {
-		pass := objectsOf(r)
+		pass := objectsOf(r).Pass("")
 		return cleanup.Job{Name: name, Plan: orphans.Plan(pass), Reach: orphans.Reach(pass)}
 	}
 	if r.Accounts != "" {

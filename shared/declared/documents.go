@@ -126,14 +126,11 @@ func (g *planning) sweep(ctx context.Context) error {
 // tell tells what a rule that deletes something leaves behind.
 func (g *planning) tell(ctx context.Context, goes map[string]bool) error {
 	maps.DeleteFunc(goes, func(_ string, due bool) bool { return !due })
-	if err := stays(ctx, g.Planner, withRole, g.Rule, slices.Sorted(maps.Keys(goes))); err != nil {
+	if err := stays(ctx, g.Planner, rule.WithRole, g.Rule, slices.Sorted(maps.Keys(goes))); err != nil {
 		return err
 	}
 	return unfound(ctx, g.Planner, g.Rule, g.Planned() > g.cleared)
 }
-
-// withRole is the key of what is deleted with an item.
-const withRole = "with"
 
 // consider considers documents, and returns by path which are proposed and then no longer found.
 func (g *planning) consider(ctx context.Context, all []documents.Document) (goes map[string]bool, err error) {
@@ -187,8 +184,8 @@ func (g *planning) countRest(ctx context.Context) {
 	g.CountNotDue(ctx, cleanup.NotDue{
 		All: g.Place().Query(), Due: g.query, Unset: true, Meets: g.meets, Behind: g.Age[0].Behind(),
 		Then: func(all, found int, odd []any, ok bool) {
-			if hint := Hint(g.Rule, 0, odd); found == 0 && hint != "" {
-				g.Planner.Warn(ctx, hint)
+			if hint := g.Age[0].Hint(odd); found == 0 && hint != "" {
+				g.Planner.Warn(ctx, g.Age.Key(0)+": "+hint)
 			}
 			g.share(ctx, all, found, ok)
 		},
@@ -200,18 +197,6 @@ func (c documentsOf) meets(d documents.Document) bool {
 	i, ok := c.ItemOf(d)
 	unmet := func(w criteria.Condition) bool { return w.Holds(i.Lookup) != criteria.Met }
 	return ok && !slices.ContainsFunc(c.Where, unmet)
-}
-
-// Hint says what values of an age's field are that the rule cannot read, and what to write instead; "" if it can read all.
-func Hint(r rule.Rule, age int, values []any) string {
-	hint := r.Age[age].Hint(values)
-	switch {
-	case hint == "":
-		return ""
-	case len(r.Age) == 1:
-		return "age: " + hint
-	}
-	return fmt.Sprintf("age[%d]: %s", age, hint)
 }
 
 // shareOfScan holds what is due against all documents where the query returns them whatever their age is. If the run has read

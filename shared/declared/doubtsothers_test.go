@@ -25,6 +25,10 @@ func TestDoubtsOfOthers(t *testing.T) {
 		return fields{"objects": folder + "**", "age": fields{"days": 7}, "gone": gone}
 	}
 	field := func(key, collection, field string) fields { return fields{key: collection, "field": field} }
+	refer := func(collection, field string) string {
+		return fmt.Sprintf(`documents of %s refer to documents of shows by %s, and would refer to nothing without them: to keep such shows, add `+
+			`{"collection": %[1]q, "field": %[2]q} to "unless"; to delete the %[1]s with them, add it to "with"`, collection, field)
+	}
 	covers := map[string]fields{
 		"shows/s1":            {"cover": "covers/a.jpg", "wide": url + "covers%2Fw.jpg?alt=media", "gallery": array{fields{"url": "/covers/g.jpg"}}},
 		"shows/s2":            {"cover": "covers/b.jpg", "about": "covers"},
@@ -110,6 +114,17 @@ func TestDoubtsOfOthers(t *testing.T) {
 			`documents of halls refer to files below covers/ by slots[].img and wide, and that does not keep them: to keep these files, add ` +
 				`{"collection": "halls", "field": "slots[].img"} and {"collection": "halls", "field": "wide"} to "gone"`,
 			`documents of halls refer to files below covers/ by gallery.* and items.*.img, and that does not keep them: ` + ownKeys}},
+		"optional fields of a map, and keys that are ids": {every("owners", nil), map[string]fields{"owners/owner01": {}, "owners/owner02": {},
+			"bills/b1": {"of": fields{"seller": "owner01"}}, "bills/b2": {"of": fields{"buyer": "owner01"}}, "bills/b3": {"of": fields{"courier": "owner02"}},
+			"days/d1": {"by": fields{"2026-01-01": "owner01"}}, "days/d2": {"by": fields{"2026-01-02": "owner02"}}, "days/d3": {"by": fields{"2026-01-03": "owner02"}},
+		}, nil, nil, []string{
+			`documents of bills refer to documents of owners by of.buyer, of.courier and of.seller, and would refer to nothing without them: to keep such ` +
+				`owners, add {"collection": "bills", "field": "of.buyer"}, {"collection": "bills", "field": "of.courier"} and ` +
+				`{"collection": "bills", "field": "of.seller"} to "unless"; to delete the bills with them, add it to "with"`,
+			`documents of days refer to documents of owners by by.*, and would refer to nothing without them: ` + ownKeys}},
+		"ids that are short or numbers": {every("shows", nil), map[string]fields{"shows/s1": {}, "shows/42": {}, "logs/l": {"about": "s1", "n": 42},
+			"songs/x": {"showId": "s1"}, "clips/c": {"show": 42}, "likes/p": {"of": "shows/s1"}, "stars/r": {"of": reference("shows/s1")}}, nil, nil, []string{
+			refer("clips", "show"), refer("likes", "of"), refer("songs", "showId"), refer("stars", "of")}},
 		"documents of fields of each kind": {every("owners", nil), halls, nil, nil, []string{
 			`documents of halls refer to documents of owners by by and owner, and would refer to nothing without them: to keep such owners, add ` +
 				`{"collection": "halls", "field": "by"} and {"collection": "halls", "field": "owner"} to "unless"; to delete the halls with them, add it to "with"`,
@@ -138,6 +153,17 @@ func TestDoubtsOfOthers(t *testing.T) {
 				`{"collection": "logs", "field": "show"} to "unless"; to delete the logs with them, add it to "with"`,
 			`with[0]: documents of logs refer to documents of notes by noteOf, and would refer to nothing without them: to keep such notes, add ` +
 				`{"collection": "logs", "field": "noteOf"} to its "unless"; to delete the logs with them, add it to its "with"`}},
+		"URLs of files that unless asks for": {every("shows", fields{"unless": array{field("collection", "links", "fileUrl")}, "with": array{
+			fields{"objects": "covers/**", "field": "cover"}}}), map[string]fields{"shows/s1": {"cover": "covers/a.jpg"},
+			"links/l1": {"fileUrl": url + "covers%2Fa.jpg"}, "links/l2": {"fileUrl": "gs://b/covers/a.jpg"}, "links/l3": {"fileUrl": "gs://b/a.jpg"}}, nil, nil, []string{
+			`unless[0]: none of the 3 values of links.fileUrl looked at refers to a document of shows: a URL refers to a file: to keep files, ` +
+				`write a rule about them, with this field in "gone"`}},
+		"one URL that unless asks for": {every("shows", fields{"unless": array{field("collection", "links", "fileUrl")}}), map[string]fields{
+			"shows/s1": {}, "links/l1": {"fileUrl": "gs://b/covers/a.jpg"}}, nil, nil, []string{
+			"unless[0]: fileUrl holds what is no id, such as an address or several ids, in 1 of 1, and these refer to nothing: correct the documents first"}},
+		"paths in a field of URLs": {every("shows", fields{"unless": array{field("collection", "links", "showUrl")}, "with": array{
+			fields{"objects": "covers/**", "field": "cover"}}}), map[string]fields{"shows/s1": {"cover": "covers/a.jpg"}, "links/l1": {"showUrl": "shows/s1"}},
+			nil, nil, nil},
 		"files of nobody": {fields{"objects": "covers/**", "age": fields{"days": 7}, "gone": "nobody"}, covers, []string{"gs://b/covers/p.jpg"}, nil, nil},
 		"files of folders by ids": {every("shows", fields{"with": array{fields{"objects": "audio/{id}/**"}, field("collection", "songs", "show")},
 			"unless": array{field("collection", "posters", "show")}}), map[string]fields{"posters/p": {"show": "s1", "file": "audio/s1/p.png"},
@@ -181,7 +207,7 @@ func TestDoubtsOfOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := start(t, tt.rule)
 			for path, data := range tt.data {
-				f.Set(t, path, data)
+				f.Set(t, path, stored(t, f, data).(fields))
 			}
 			var beside []rule.Rule
 			if tt.beside != nil {

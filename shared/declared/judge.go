@@ -110,15 +110,12 @@ func timeOf(i rule.Item, a criteria.Age) (value any, at time.Time, ok bool) {
 		return at, at, !at.IsZero()
 	}
 	if i.Field.Misplaced(a.Field) { // whatever stands elsewhere is no time here
-		return misplaced{}, at, false
+		return criteria.Misplaced{}, at, false
 	}
 	value, _ = i.Field(a.Field)
 	at, ok = a.At(value)
 	return value, at, ok
 }
-
-// misplaced is the value of a field that may be said elsewhere.
-type misplaced struct{}
 
 // judgeOwn decides about an item by what it has by itself.
 func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
@@ -152,7 +149,7 @@ func judgeOwn(r rule.Rule, i rule.Item, now time.Time) cleanup.Decision {
 		case criteria.Met:
 			return cleanup.Keep(e.Words())
 		case criteria.Unclear:
-			return cleanup.Invalid(e.Field + " has another type, so it is unknown whether " + e.Words())
+			return cleanup.Invalid(e.Unknown(i.Lookup))
 		case criteria.Unmet:
 		}
 	}

@@ -120,8 +120,8 @@ func TestAnAccountStaysWithWhatIsKept(t *testing.T) {
 	}
 }
 
-// TestWhatIsLeftToDoIsJudgedAgain, for it may wait for months: a file to which another document refers by now stays, and so does a
-// folder with such a file. It stays for good, also where a later run does the rest.
+// TestWhatIsLeftToDoIsJudgedAgain, for it may wait for months: a file to which another document refers by now stays, and so does
+// a folder with such a file. It stays for good, also where a later run does the rest.
 func TestWhatIsLeftToDoIsJudgedAgain(t *testing.T) {
 	for name, rule := range map[string]array{
 		"a file":   {fields{"objects": "covers/**", "field": "covers[]"}},

@@ -38,7 +38,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		return all, len(all) > 0
 	}
 	judge := func(o objects.Object, now time.Time) orphans.Verdict {
-		v := orphans.Verdict{Owner: orphans.Nobody}
+		v := orphans.Verdict{Owners: []documents.Ref{orphans.Nobody}}
 		bound, ok := binds(o.Name)
 		if !ok {
 			v.Decision = cleanup.Invalid("its name is not like " + r.Objects)
@@ -54,7 +54,7 @@ func objectsOf(r rule.Rule) orphans.Objects {
 			return v
 		}
 		if owners, ok := owners(o.Name, i.Field); ok {
-			v.Owner = owners[0]
+			v.Owners = owners
 			return v
 		}
 		v.Decision = cleanup.Invalid(r.Gone[0].Nameless())
@@ -64,14 +64,8 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		return v
 	}
 	pass := orphans.Objects{Folder: pattern.Folder(r.Objects), Judge: judge, Percent: r.DuePercent()}
-	switch {
-	case r.ByReference():
+	if r.ByReference() {
 		pass.Named = references{r, mostNames()}.names
-	case len(r.Gone) > 0 && metadataOf(r.Gone[0]) == byName:
-		pass.Meant = func(name string) []documents.Ref {
-			all, _ := owners(name, nil)
-			return all[min(1, len(all)):]
-		}
 	}
 	return pass
 }
@@ -98,7 +92,7 @@ func readings(r rule.Rule, name string) (all []string) {
 		}
 	}
 	for range 3 { // photo.jpg.webp has two extensions
-		add(OriginalOf(name))
+		add(objects.OriginalOf(name))
 		add(name)
 		name = strings.TrimSuffix(name, path.Ext(name))
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,14 +18,15 @@ import (
 	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
-// references reads which objects are named by the documents of a rule's gone.
+// references reads which objects are named by the documents of a rule's gone. If it cannot tell, or has no room, the run does
+// nothing: it concludes from absence. What with deletes is looked up by the mentions of shared/cascade, which keep that alone.
 type references struct {
 	rule.Rule
 	most int // how many hashes of names a run may hold
 }
 
-// names are the objects that documents may mean, as hashes of their spellings: if two are alike, one object more is kept.
-type names struct {
+// spellings are those of objects that documents may mean, as hashes: if two are alike, one object more is kept.
+type spellings struct {
 	seed maphash.Seed
 	all  map[uint64]bool
 }
@@ -42,21 +42,15 @@ func mostNames() int {
 	return int(min(config.MemoryLimit()/4, maxNameBytes)) / bytesOfName
 }
 
-// resized is what Firebase's extension Resize Images appends to the name of a copy. The copy may have another extension.
-var resized = regexp.MustCompile(`_\d+x\d+(\.[^./]*)?$`)
-
-// OriginalOf returns the name without what tells a resized copy beside its original; the name itself if nothing does.
-func OriginalOf(name string) string { return resized.ReplaceAllString(name, "$1") }
-
 // What stands for all extensions of a name, and for any of a name that was written without one.
 const (
 	anyExtension  = "\x00"
 	leftExtension = "\x01"
 )
 
-func (n names) put(text string) { n.all[maphash.String(n.seed, text)] = true }
+func (n spellings) put(text string) { n.all[maphash.String(n.seed, text)] = true }
 
-func (n names) add(spelling string) {
+func (n spellings) add(spelling string) {
 	ext := path.Ext(spelling)
 	n.put(spelling)
 	if n.put(strings.TrimSuffix(spelling, ext) + anyExtension); ext == "" {
@@ -66,13 +60,13 @@ func (n names) add(spelling string) {
 
 // has reports whether a document may mean an object, or that whose resized copy it is: the extension puts a copy beside its
 // original, or into a folder below that.
-func (n names) has(name string) bool {
+func (n spellings) has(name string) bool {
 	name = objects.Spelling(name)
 	known := func(text string) bool { return n.all[maphash.String(n.seed, text)] }
 	if known(name) || known(strings.TrimSuffix(name, path.Ext(name))+leftExtension) {
 		return true
 	}
-	copied := resized.FindString(name)
+	copied := objects.Resized(name)
 	if copied == "" {
 		return false
 	}
@@ -96,7 +90,7 @@ func doubtful(format string, args ...any) error {
 // names reads every document that may name an object. Whatever is doubtful is an error, so that nothing is deleted: a value that
 // means no object of the bucket, a field in which no document names one of the folder.
 func (c references) names(ctx context.Context, r documents.Reader, run cleanup.Run) (named func(string) bool, err error) {
-	n := names{maphash.MakeSeed(), map[uint64]bool{}}
+	n := spellings{maphash.MakeSeed(), map[uint64]bool{}}
 	var unclear []string // the first values that mean nobody knows what
 	others := 0
 	folder := objects.Folders{pattern.Folder(c.Objects)}

@@ -44,16 +44,13 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 			i.odd = q.Odd
 		case q.Found:
 			i.exists = q.Of.Exists()
-		case isGone(q.Of):
+		case q.Of.Role() == rule.GoneRole:
 			i.missing = append(i.missing, missing(q)...)
 		}
 		c.lookups.answered(q, q.Of.Place(c.Place()))
 	}
 	return items, nil
 }
-
-// isGone reports whether the absence of what is related makes items due.
-func isGone(r rule.Relation) bool { return strings.HasPrefix(r.Key, "gone") }
 
 // missing returns what does not exist, in words.
 func missing(q *cascade.Question) (all []string) {
@@ -97,13 +94,14 @@ type looked struct {
 func (l *lookups) answered(q *cascade.Question, in rule.Place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if isGone(q.Of) && q.UID != "" {
+	gone := q.Of.Role() == rule.GoneRole // absence makes items due
+	if gone && q.UID != "" {
 		if l.some = l.some || q.Found; len(l.nobody) < fewToTell && !slices.Contains(l.nobody, q.UID) {
 			l.nobody = append(l.nobody, q.UID)
 		}
 	}
 	fields := q.Of.Fields()
-	at, gone := look{place: in, field: fields[0], within: fields[1]}, isGone(q.Of)
+	at := look{place: in, field: fields[0], within: fields[1]}
 	if in.IsKnown() {
 		of := l.add(at, q.Found && q.Odd == "", gone)
 		if len(q.Queries) > 0 && len(of.in) < gaps.LookedIn && !slices.Contains(of.in, q.Queries[0].Collection) {

@@ -71,14 +71,14 @@ func countNothing(ctx context.Context, p *cleanup.Planner, in rule.Place, collec
 }
 
 // looksAlong returns what is looked for to decide about what is deleted with items: by the rule, and by others that are about it.
-func looksAlong(r rule.Rule) []rule.Along {
+func looksAlong(r rule.Rule) []rule.Placed {
 	all := r.LooksFor()[len(r.Related()):]
 	for _, other := range r.Others {
 		if !other.OfDocuments() { // an account or an object is kept by itself
 			continue
 		}
 		for _, u := range other.Unless {
-			all = append(all, rule.Along{Relation: u, Of: other.Place()})
+			all = append(all, rule.Placed{Relation: u, Of: other.Place()})
 		}
 	}
 	return all

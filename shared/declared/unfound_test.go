@@ -3,10 +3,13 @@ package declared_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -294,7 +297,7 @@ func TestTenants(t *testing.T) {
 		"unless":             {rule: unless, tenants: true, aborted: allowed},
 		"forced":             {rule: gone, request: `{"force":true}`, tenants: true, aborted: allowed},
 		"preview":            {rule: gone, request: `{"dryRun":true}`, tenants: true, aborted: allowed},
-		"not to be asked":    {rule: gone, refused: errors.New("PERMISSION_DENIED"), failed: "some accounts were not found, and it is unknown whether"},
+		"not to be asked":    {rule: gone, refused: &googleapi.Error{Code: http.StatusForbidden}, failed: "some accounts were not found, and it is unknown whether"},
 		"all accounts exist": {rule: gone, tenants: true, refused: errors.New("it need not be asked"), exist: true},
 	} {
 		t.Run(name, func(t *testing.T) {

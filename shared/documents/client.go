@@ -1,7 +1,12 @@
 // Package documents is what the bundle knows of Firestore: streaming reads in pages, counts, transactions, writes
 // in batches, the write rate, and a meter of what Google bills.
 //
-// Planners are handed a [Reader], which cannot write; only the engine holds a [Writer].
+// Planners are handed a [Reader], which cannot write; only the engine holds a [Writer]. It writes in four ways:
+//
+//   - [Writer.Transact], what is judged again as it is then. It takes three requests, and what was read stays as it was.
+//   - [Writer.Exchange], a record of the bundle's own that others write too: two requests, one where the record is known.
+//   - [Writer.Put], records that may be written twice: one request, again after a lost answer.
+//   - [Writer.Commit], writes with conditions of their own: one request, never again by itself.
 package documents
 
 import (
@@ -16,7 +21,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/firesweep/firesweep/shared/documents/meter"
-	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/retry"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 )
@@ -58,14 +62,9 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 		return nil, fmt.Errorf("open Firestore of project %s: %w", db.Project, err)
 	}
 	if db.EmulatorHost == "" {
-		options = append(options, option.WithGRPCConnectionPool(pace.Connections))
+		options = append(options, option.WithGRPCConnectionPool(connections))
 	}
-	var reads *firestore.Client
-	if db.ID == firestore.DefaultDatabaseID {
-		reads, err = firestore.NewClient(ctx, db.Project, options...)
-	} else {
-		reads, err = firestore.NewClientWithDatabase(ctx, db.Project, db.ID, options...)
-	}
+	reads, err := firestore.NewClientWithDatabase(ctx, db.Project, db.ID, options...)
 	if err != nil {
 		_ = raw.Close() // the error that matters is the one below
 		return nil, fmt.Errorf("open Firestore database %s of project %s: %w", db.ID, db.Project, err)
@@ -74,7 +73,7 @@ func Open(ctx context.Context, db Database, dial ...grpc.DialOption) (*Client, e
 		firestore: reads,
 		raw:       raw,
 		root:      fmt.Sprintf("projects/%s/databases/%s", db.Project, db.ID),
-		lookups:   semaphore.NewWeighted(pace.Lookups),
+		lookups:   semaphore.NewWeighted(lookups),
 	}
 	if db.EmulatorHost != "" {
 		c.turn = semaphore.NewWeighted(1)

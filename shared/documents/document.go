@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -52,21 +53,31 @@ func (d Document) Value(field string) any {
 	return value
 }
 
-// Leaves calls a function with each value in a value that is neither a list nor a map, and with each key of a map.
-func Leaves(value any, call func(any)) {
+// Leaves returns each value in a value that is neither a list nor a map, and each key of a map, with the field in which that is,
+// as a rule writes it: f[] of a list, f.{id} of the keys of a map.
+func Leaves(value any) iter.Seq2[string, any] {
+	return func(yield func(field string, value any) bool) { leaves("", value, yield) }
+}
+
+func leaves(field string, value any, yield func(field string, value any) bool) (more bool) {
 	switch value := value.(type) {
 	case []any:
+		field += "[]"
 		for _, one := range value {
-			Leaves(one, call)
+			if !leaves(field, one, yield) {
+				return false
+			}
 		}
 	case map[string]any:
 		for key, one := range value {
-			call(key)
-			Leaves(one, call)
+			if !yield(field+".{id}", key) || !leaves(strings.TrimPrefix(field+"."+key, "."), one, yield) {
+				return false
+			}
 		}
 	default:
-		call(value)
+		return yield(field, value)
 	}
+	return true
 }
 
 // Earliest is the earliest time that counts as one. Many languages write an unset time as 1970 or as the year 1.

@@ -4,11 +4,18 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
+
+	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
 // EmulatorDial are the innermost dial options of each connection to an emulator. A program that starts emulators may set them
 // before it opens a database; emulator/localdb does, to make the emulator as strict as Google's service.
 var EmulatorDial []grpc.DialOption
+
+// OnEmulator returns the dial options that make a client of the emulator its owner, who may also ask for [Everywhere].
+func OnEmulator() []grpc.DialOption {
+	return append(wire.Before(askEverywhere), grpc.WithPerRPCCredentials(emulatorOwner{}))
+}
 
 // emulatorOwner makes the emulator treat the client like a service account, to which no security rules apply.
 type emulatorOwner struct{}

@@ -33,9 +33,8 @@ var mistakes = []string{"undefined", "null", "NaN", "true", "false", "[object Ob
 
 // ValidID reports whether an id that stands in data (metadata, an object's name, a field) names a document: a document can
 // have it (see [ValidName]), it is not reserved, no program wrote it by mistake, and it has no blanks at its ends, such as those
-// that nobody sees. A document may
-// have such an id all the same, so an id that was read from a document's own path needs only [ValidName]. See
-// docs/contributing/spec.md, Ids: what names an invalid id is kept.
+// that nobody sees. A document may have such an id all the same, so an id that was read from a document's own path needs only
+// [ValidName]. See docs/contributing/spec.md, Ids: what names an invalid id is kept.
 func ValidID(id string) bool {
 	return ValidName(id) && !reserved(id) && strings.TrimFunc(id, blank) == id && !slices.Contains(mistakes, id)
 }
@@ -102,29 +101,31 @@ func shownID(id string) string {
 // String returns the document's path as [Shown] has it: no text that is made of a reference itself tells what somebody wrote.
 func (r Ref) String() string { return Shown(r.Collection) + "/" + shownID(r.ID) }
 
-// NamesOf is the opposite of [IDOf]: it returns all values by which a field may name the document with an id. They are the id
-// as a string and, if the id is a whole number without leading zeros, that number. In a query, the number also matches an
-// equal floating-point number. To find all that refers to a document, ask for all of these values.
-func NamesOf(id string) []any {
-	names := []any{id}
-	if n, err := strconv.ParseInt(id, 10, 64); err == nil && strconv.FormatInt(n, 10) == id {
+// Names is the opposite of [Document.IDIn]: it returns all values by which a field may name the document, except those for which
+// no query can ask. They are the id as a string, that number if the id is a whole number without leading zeros, and a reference.
+// In a query, the number also matches an equal floating-point number.
+func (r Ref) Names(reference any) []any {
+	names := []any{r.ID}
+	if n, err := strconv.ParseInt(r.ID, 10, 64); err == nil && strconv.FormatInt(n, 10) == r.ID {
 		names = append(names, n)
 	}
-	return names
+	return slices.DeleteFunc(append(names, reference), func(name any) bool { return !Queryable(name) })
+}
+
+// Keeping returns all values of a field because of which a document may be kept, except those for which no query can ask:
+// [Ref.Names], [Ref.Texts] and [Ref.BlankTexts].
+func (r Ref) Keeping(reference any) []any {
+	all := slices.Concat(r.Names(reference), r.Texts(), r.BlankTexts())
+	return slices.DeleteFunc(all, func(name any) bool { return !Queryable(name) })
 }
 
 // Texts returns the document's path as applications write it into a field instead of a reference.
 func (r Ref) Texts() []any { return []any{r.Path(), "/" + r.Path(), r.Path() + "/"} }
 
-// BlankTexts returns texts that refer to the document with a blank beside its id or path, as a form takes it. They name
-// nothing: who keeps something because of a reference asks for them as well.
+// BlankTexts returns texts that refer to the document with a blank beside its id or path, as a form takes it. They name nothing.
 func (r Ref) BlankTexts() (texts []any) {
 	for _, text := range []string{r.ID, r.Path()} {
-		for _, blank := range []string{" " + text, text + " ", text + "\n"} {
-			if Queryable(blank) {
-				texts = append(texts, blank)
-			}
-		}
+		texts = append(texts, " "+text, text+" ", text+"\n")
 	}
 	return texts
 }

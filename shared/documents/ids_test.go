@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,7 +107,14 @@ func TestShown(t *testing.T) {
 	}
 }
 
-func TestNamesOf(t *testing.T) {
+func TestNames(t *testing.T) {
+	same := func(what string, want, got []any) {
+		t.Helper()
+		if !slices.Equal(want, got) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	referenceTo := func(r Ref) any { return &firestore.DocumentRef{Path: "projects/p/databases/d/documents/" + r.Path()} }
 	for id, number := range map[string]any{
 		"u1": nil, "42": int64(42), "0": int64(0), "-7": int64(-7), "9223372036854775807": int64(math.MaxInt64),
 		"042": nil, "+42": nil, "-0": nil, "4_2": nil, "42a": nil, "42.0": nil, "9223372036854775808": nil, "٤٢": nil,
@@ -115,8 +123,18 @@ func TestNamesOf(t *testing.T) {
 		if number != nil {
 			want = append(want, number)
 		}
-		check.Same(t, "NamesOf "+id, want, NamesOf(id))
+		ref := Ref{Collection: "things", ID: id}
+		reference := referenceTo(ref)
+		want = append(want, reference)
+		same("names of "+id, want, ref.Names(reference))
+		for _, text := range []string{"things/ID", "/things/ID", "things/ID/", " ID", "ID ", "ID\n", " things/ID", "things/ID ", "things/ID\n"} {
+			want = append(want, strings.Replace(text, "ID", id, 1))
+		}
+		same("what keeps "+id, want, ref.Keeping(reference))
 	}
+	longest := Ref{Collection: "things", ID: strings.Repeat("x", 1499)}
+	same("names of the longest id that a query can ask for", []any{longest.ID}, longest.Names(referenceTo(longest)))
+	same("what keeps it", []any{longest.ID}, longest.Keeping(referenceTo(longest)))
 }
 
 func TestNumbers(t *testing.T) {

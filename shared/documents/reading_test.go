@@ -20,7 +20,6 @@ import (
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 )
 
@@ -213,7 +212,7 @@ func TestReadOnly(t *testing.T) {
 	missing, errMissing := r.Missing(t.Context(), "reports", []string{"a", "none"})
 	ok(t, errors.Join(errGet, errCount, errFirst, errMissing))
 	same(t, "what is read", "open 2 2 [none]", fmt.Sprint(d.Data["status"], " ", n, " ", len(found), " ", missing))
-	w := c.Writer(pace.NewRate())
+	w := c.Writer(documents.NewPace())
 	_, exchanged := w.Exchange(t.Context(), "cleanupJobs/job", documents.Document{},
 		func(documents.Document, bool) (fields, also map[string]any, _ error) {
 			return map[string]any{"lease": nil}, nil, nil

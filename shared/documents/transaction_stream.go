@@ -8,7 +8,6 @@ import (
 	"google.golang.org/api/iterator"
 	"google.golang.org/grpc/codes"
 
-	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/retry"
 )
 
@@ -62,8 +61,8 @@ func (t *Transaction) Count(ctx context.Context, q Query) (n int, err error) {
 // Wait waits until n more writes may be sent. A transaction does not wait by itself, because it would hold its locks
 // meanwhile: callers that write much in transactions wait between them.
 func (w Writer) Wait(ctx context.Context, n int) error {
-	for ; n > 0; n -= pace.MaxBatch {
-		if err := w.pace.WaitN(ctx, min(n, pace.MaxBatch)); err != nil {
+	for ; n > 0; n -= MaxBatch {
+		if err := w.pace.WaitN(ctx, min(n, MaxBatch)); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/retry"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 )
@@ -29,7 +28,7 @@ func TestStream(t *testing.T) {
 	p := backendstest.Start(t)
 	p.SetMany(t, 50, func(i int) (string, map[string]any) { return fmt.Sprintf("things/t%02d", i), map[string]any{"n": i} })
 	ctx, c, m := open(t, p)
-	w := c.Writer(pace.NewRate())
+	w := c.Writer(documents.NewPace())
 	all := documents.Query{Collection: "things"}
 	var ids []string
 	var cursor documents.Cursor

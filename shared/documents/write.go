@@ -83,12 +83,13 @@ type Write struct {
 func (w Write) String() string { return string(w.Op) + " " + w.Ref.String() }
 
 // HasUnknown reports whether the write has a value that the client library does not know and cannot write.
-func (w Write) HasUnknown() (has bool) {
-	Leaves(w.Data, func(value any) {
-		_, unknown := value.(*firestorepb.Value)
-		has = has || unknown
-	})
-	return has
+func (w Write) HasUnknown() bool {
+	for _, value := range Leaves(w.Data) {
+		if _, unknown := value.(*firestorepb.Value); unknown {
+			return true
+		}
+	}
+	return false
 }
 
 // Apply adds writes to the transaction, which are sent right after that. The error is that of [Writer.InTime] if it is too late.

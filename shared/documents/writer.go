@@ -15,11 +15,6 @@ import (
 // ErrChanged says that something is no longer what was judged, so nothing was done to it.
 var ErrChanged = errors.New("changed since it was judged")
 
-// Pace says when writes may be sent; [pace.NewRate] is the one to use on Google's service.
-type Pace interface {
-	WaitN(ctx context.Context, n int) error
-}
-
 // Writer writes. Only the engine holds one.
 type Writer struct {
 	Reader

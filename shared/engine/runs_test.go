@@ -18,7 +18,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
@@ -202,7 +201,7 @@ func newStoppable(t *testing.T, f *enginetest.Function) *stoppable {
 	c, err := documents.Open(t.Context(), at, enginetest.AtTime(f.Clock)...)
 	ok(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	s.writer = c.Writer(pace.NewRate())
+	s.writer = c.Writer(documents.NewPace())
 	return s
 }
 

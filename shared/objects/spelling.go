@@ -144,3 +144,12 @@ func Elsewhere(text, bucket string) bool {
 	}
 	return false
 }
+
+// resized is what Firebase's extension Resize Images appends to the name of a copy. The copy may have another extension.
+var resized = regexp.MustCompile(`_\d+x\d+(\.[^./]*)?$`)
+
+// Resized returns what tells a resized copy from its original, at the end of its name; "" if nothing does.
+func Resized(name string) string { return resized.FindString(name) }
+
+// OriginalOf returns the name without what tells a resized copy beside its original; the name itself if nothing does.
+func OriginalOf(name string) string { return resized.ReplaceAllString(name, "$1") }

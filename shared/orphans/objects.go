@@ -20,13 +20,9 @@ import (
 
 // Objects are the objects of a folder, each of which belongs to a document.
 type Objects struct {
-	Name   string // what ORPHANS calls the pass; empty: it is the job's only one
 	Folder string // with the slash at its end
 	// Judge decides about an object by its own attributes; it is pure.
-	Judge func(o objects.Object, now time.Time) Verdict
-	// Meant, if set, returns further documents that may be the owner, where an object's name can be read in several ways: if one of
-	// them exists, the object is kept.
-	Meant   func(name string) []documents.Ref
+	Judge   func(o objects.Object, now time.Time) Verdict
 	Percent int // of the objects that may be due, where a rule says so; 0: MAX_DUE_PERCENT
 	// Named, if set, tells which objects documents name. One that is named stays, whatever Judge says.
 	Named func(context.Context, documents.Reader, cleanup.Run) (func(object string) bool, error)
@@ -35,10 +31,14 @@ type Objects struct {
 // Verdict is what becomes of an object.
 type Verdict struct {
 	cleanup.Decision // whose reason comes after that the owner does not exist
-	// Owner is the document whose absence the decision waits for: if it exists, the object is kept. If it is [Nobody], the decision
-	// is carried out whatever documents exist. If it is forgotten, the object is kept.
-	Owner documents.Ref
+	// Owners are the documents whose absence the decision waits for: if one of them exists, the object is kept. There are several
+	// where its name can be read in several ways, the likeliest first. If it is [Nobody], the decision is carried out whatever
+	// documents exist. If they are forgotten, the object is kept.
+	Owners []documents.Ref
 }
+
+// waits reports whether the decision waits for the absence of owners.
+func (v Verdict) waits() bool { return v.Kind != "" && v.Owners[0] != Nobody }
 
 // Nobody is the owner of an object that is deleted whatever documents exist.
 var Nobody = documents.Ref{ID: "nobody"}
@@ -68,18 +68,19 @@ type page struct {
 	bytes  int64
 }
 
-// name implements [Pass].
-func (f Objects) name() string { return f.Name }
+// Pass returns the pass through the objects. It proposes those that are due, in the order of their names. While it looks up the
+// owners of some objects, it lists and judges the next ones.
+func (f Objects) Pass(name string) Pass {
+	return Pass{Name: name, Files: []cleanup.Files{{Folder: f.Folder}}, Plan: f.plan}
+}
 
-// plan implements [Pass]: it proposes the objects that are due, in the order of their names. While it looks up the owners of some
-// objects, it lists and judges the next ones.
-func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error {
+func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in objects.Names, save func(after string) error) error {
 	var named func(string) bool
 	absent := map[documents.Ref]bool{} // owners that were looked up and do not exist
 	room, cuts := semaphore.NewWeighted(bytesAhead), p.Cuts
-	list := func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in.Names, cuts, room) }
+	list := func(ctx context.Context) iter.Seq2[page, error] { return f.pages(ctx, p, in, cuts, room) }
 	ask := func(ctx context.Context, page page) (map[documents.Ref]bool, error) {
-		return f.lookUp(ctx, p.Documents, page)
+		return page.lookUp(ctx, p.Documents)
 	}
 	var listed objects.Cutter
 	var due inFolder
@@ -104,13 +105,13 @@ func (f Objects) plan(ctx context.Context, p *cleanup.Planner, in stretch) error
 		}
 		for _, o := range page.judged {
 			listed.See(o.Name)
-			exists := o.Owner != Nobody && !absent[o.Owner] || named != nil && named(o.Name) ||
-				f.Meant != nil && slices.ContainsFunc(f.Meant(o.Name), func(ref documents.Ref) bool { return found[ref] })
+			exists := named != nil && named(o.Name) || o.waits() && (!absent[o.Owners[0]] ||
+				slices.ContainsFunc(o.Owners, func(ref documents.Ref) bool { return found[ref] }))
 			if err := f.propose(ctx, p, o, exists, &due); err != nil {
 				return err
 			}
 		}
-		return in.save(page.judged[len(page.judged)-1].Name)
+		return save(page.judged[len(page.judged)-1].Name)
 	})
 	p.Cuts = listed.Cuts(cuts, f.Folder, in.From, err == nil)
 	return err
@@ -135,11 +136,14 @@ func (f Objects) pages(
 				remembered = 0
 			}
 			for _, o := range found {
-				next.bytes += int64(overhead + len(o.Name) + len(o.Owner.ID))
-				if o.Kind != "" && o.Owner != Nobody && !known[o.Owner] {
-					known[o.Owner] = true
-					remembered += overhead + len(o.Owner.ID)
-					next.asked = append(next.asked, o.Owner)
+				next.bytes += int64(overhead + len(o.Name))
+				for _, owner := range o.Owners {
+					next.bytes += int64(overhead + len(owner.ID))
+				}
+				if o.waits() && !known[o.Owners[0]] {
+					known[o.Owners[0]] = true
+					remembered += overhead + len(o.Owners[0].ID)
+					next.asked = append(next.asked, o.Owners[0])
 				}
 			}
 			if err := room.Acquire(ctx, next.bytes); err != nil || !yield(next, nil) {
@@ -151,25 +155,29 @@ func (f Objects) pages(
 
 func (f Objects) judge(o objects.Object, now time.Time) object {
 	v := f.Judge(o, now)
-	if v.Kind != "" && v.Owner != Nobody && (v.Owner.Collection == "" || !documents.ValidID(v.Owner.ID)) {
+	invalid := func(owner documents.Ref) bool { return owner.Collection == "" || !documents.ValidID(owner.ID) }
+	if v.Kind != "" && (len(v.Owners) == 0 || v.waits() && slices.ContainsFunc(v.Owners, invalid)) {
 		v.Decision = cleanup.Invalid(KeptInvalidOwner)
+	}
+	if v.Kind == "" {
+		v.Owners = nil
 	}
 	return object{objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}, v}
 }
 
-// lookUp returns which of the owners of a page's objects there are, and of what may be meant instead of those that do not exist.
-func (f Objects) lookUp(ctx context.Context, r documents.Reader, p page) (map[documents.Ref]bool, error) {
+// lookUp returns which of the owners of a page's objects there are: of each the first, and the others if that does not exist.
+func (p page) lookUp(ctx context.Context, r documents.Reader) (map[documents.Ref]bool, error) {
 	found, err := lookUp(ctx, r, p.asked)
-	if err != nil || f.Meant == nil {
-		return found, err
+	if err != nil {
+		return nil, err
 	}
-	var meant []documents.Ref
+	var further []documents.Ref
 	for _, o := range p.judged {
-		if o.Kind != "" && o.Owner != Nobody && !found[o.Owner] {
-			meant = append(meant, f.Meant(o.Name)...)
+		if o.waits() && !found[o.Owners[0]] {
+			further = append(further, o.Owners[1:]...)
 		}
 	}
-	others, err := lookUp(ctx, r, meant)
+	others, err := lookUp(ctx, r, further)
 	maps.Copy(found, others)
 	return found, err
 }
@@ -213,15 +221,15 @@ func (i *inFolder) see(folder string) (string, int) {
 }
 
 // propose counts an object for the safety limits, and proposes it if it is due.
-func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, ownerExists bool, last *inFolder) error {
+func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, exists bool, last *inFolder) error {
 	what := "objects under " + cmp.Or(f.Folder, "/")
 	kept, count := o.Decision, cleanup.Count{Collection: what, Looked: 1, Percent: f.Percent}
 	switch {
-	case o.Kind == "" || !ownerExists:
-	case o.Owner == Nobody:
-		kept = cleanup.Keep("a document refers to it")
+	case o.Kind == "" || !exists:
+	case o.waits():
+		kept = cleanup.Keep("belongs to one of " + o.Owners[0].Collection)
 	default:
-		kept = cleanup.Keep("belongs to one of " + o.Owner.Collection)
+		kept = cleanup.Keep("a document refers to it")
 	}
 	if kept.Kind == "" {
 		target := ""
@@ -237,7 +245,7 @@ func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, owne
 		count.Folder, count.InFolder = last.see(f.Folder + below + "/")
 	}
 	p.Count(count)
-	if o.Owner == Nobody && f.Named == nil { // somebody may have uploaded many, so that a limit trips
+	if !o.waits() && f.Named == nil { // somebody may have uploaded many, so that a limit trips
 		if most := (p.Config.MaxActions + 1) / 2; last.alone >= most {
 			p.Keep(ctx, "", cleanup.Keep(fmt.Sprintf("left to a later run: each run does %d", most)), 1)
 			return nil
@@ -245,15 +253,14 @@ func (f Objects) propose(ctx context.Context, p *cleanup.Planner, o object, owne
 		last.alone++
 	}
 	object, reason := cleanup.DeleteObject{Deletion: o.Deletion, Named: f.Named}, o.Reason
-	if o.Owner != Nobody {
-		if object.Absent = []documents.Ref{o.Owner}; f.Meant != nil {
-			object.Absent = append(object.Absent, f.Meant(o.Name)...)
+	if o.waits() {
+		object.Absent = o.Owners
+		owner := o.Owners[0]
+		text := owner.String()
+		if !strings.Contains(owner.Collection, "/") && strings.Contains(o.Name, owner.ID) { // which the target shows
+			text = owner.Path()
 		}
-		owner := o.Owner.String()
-		if !strings.Contains(o.Owner.Collection, "/") && strings.Contains(o.Name, o.Owner.ID) { // which the target shows
-			owner = o.Owner.Path()
-		}
-		reason = strings.TrimSuffix(owner+" does not exist, "+reason, ", ")
+		reason = strings.TrimSuffix(text+" does not exist, "+reason, ", ")
 	}
 	return p.ProposeObject(ctx, o.Kind, reason, object)
 }

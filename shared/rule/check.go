@@ -26,15 +26,15 @@ func (r *Rule) Problems() []criteria.Problem {
 			"the Realtime Database is out of reach: it needs a function of your own")
 		return c.All
 	}
-	r.Gone, r.Unless, r.With = each(goneRole, r.Gone), each(unlessRole, r.Unless), each(withRole, r.With)
+	r.Gone, r.Unless, r.With = each(GoneRole, r.Gone), each(UnlessRole, r.Unless), each(WithRole, r.With)
 	c.source()
 	c.ages()
 	c.where()
-	c.related(goneRole, r.Gone)
-	c.related(unlessRole, r.Unless)
+	c.related(GoneRole, r.Gone)
+	c.related(UnlessRole, r.Unless)
 	switch c.kind {
 	case criteria.OfDocuments:
-		c.related(withRole, r.With)
+		c.related(WithRole, r.With)
 		c.set()
 		c.remove()
 		c.warn()
@@ -63,7 +63,8 @@ func (c *checker) onlyForSome() {
 	r, instead := c.rule, "leave it out"
 	c.Expect(r.Gone == nil || len(r.Gone) > 0 || c.kind == criteria.OfObjects, "gone",
 		`"nobody" is for objects that are deleted by age alone: leave it out`)
-	c.Expect(r.Limit == 0 || c.kind != criteria.OfObjects, "limit", "it is not for objects: leave it out")
+	c.Expect(r.Limit == 0 || c.kind != criteria.OfObjects, "limit",
+		"it is for documents and accounts, not for objects: leave it out")
 	if c.kind == criteria.OfAccounts {
 		instead = `write a rule about documents of these accounts, with "with": [{"account": "{id}"}]`
 	}
@@ -96,11 +97,7 @@ func (c *checker) ages() {
 		r.Age = Ages{}
 	}
 	for n := range r.Age {
-		key := "age"
-		if len(r.Age) > 1 {
-			key = fmt.Sprintf("age[%d]", n)
-		}
-		c.Age(key, &r.Age[n], c.kind)
+		c.Age(r.Age.Key(n), &r.Age[n], c.kind)
 	}
 	c.Expect(len(r.Age) < 2 || c.kind == criteria.OfDocuments, "age", "a list is for documents: give one age")
 }

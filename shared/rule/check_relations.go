@@ -3,7 +3,6 @@ package rule
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,7 +14,7 @@ import (
 // related checks the relations of a role.
 func (c *checker) related(role string, all []Relation) {
 	for i, r := range all {
-		if r.kind() != nil || role != unlessRole || r.Field == "" {
+		if r.kind() != nil || role != UnlessRole || r.Field == "" {
 			c.relation(role, &all[i], c.kind, c.rule.Place(), false)
 			continue
 		}
@@ -38,7 +37,7 @@ func (c *checker) relation(role string, r *Relation, kind string, of Place, nest
 	case "account":
 		at := key + ".account"
 		switch isHole := len(criteria.Holes(r.Account)) > 0 && !strings.Contains(r.Account, "/"); {
-		case role == withRole:
+		case role == WithRole:
 			c.Expect(r.Account == "{id}" && !nested, at, `whose? "{id}"`)
 		case !isHole: // the same for all, or a path
 			c.Add(at, "%q is no uid: write {id}, or a field in braces, such as {ownerId}", r.Account)
@@ -46,7 +45,7 @@ func (c *checker) relation(role string, r *Relation, kind string, of Place, nest
 			c.path(at, "users/"+r.Account)
 		}
 	case "subcollection":
-		if r.Subcollection != Everything || role != withRole {
+		if r.Subcollection != Everything || role != WithRole {
 			pattern.CheckName(&c.Problems, key+".subcollection", r.Subcollection, `write a name or, in with, "**" for all that is below`)
 			break
 		}
@@ -60,7 +59,7 @@ func (c *checker) relation(role string, r *Relation, kind string, of Place, nest
 		c.naming(key, role, r)
 	}
 	unsure := c.rule.Place().Repeats() && c.byID(*r)
-	c.Expect(role != withRole || nested || !unsure, key, "ids repeat in %s, so what has the item's id may belong to another: write "+
+	c.Expect(role != WithRole || nested || !unsure, key, "ids repeat in %s, so what has the item's id may belong to another: write "+
 		"a path with {parent} or what the rule's path has in braces, a field that holds references, or a rule about it, with gone",
 		c.rule.Source())
 	if r.Within != nil {
@@ -70,7 +69,7 @@ func (c *checker) relation(role string, r *Relation, kind string, of Place, nest
 	if r.Unless != nil {
 		c.Expect(!r.Remove && r.Subcollection != Everything, key+".unless", "it keeps what is deleted: leave it out")
 		below := checker{rule: &Rule{CollectionGroup: r.Place(of).name()}, kind: criteria.OfDocuments}
-		below.related(unlessRole, r.Unless)
+		below.related(UnlessRole, r.Unless)
 		c.All = append(c.All, below.All...)
 	}
 	own := r.Place(of)
@@ -80,7 +79,7 @@ func (c *checker) relation(role string, r *Relation, kind string, of Place, nest
 		c.Expect(!own.Repeats() || !slices.Equal(criteria.Holes(w.Document), []string{idHole}), w.Key+".document",
 			"ids repeat below other documents: name {parent} as well, or what the rule's path binds")
 	}
-	c.Expect(role != withRole || c.rule.Deletes(), key, "set and remove keep the document: leave with out")
+	c.Expect(role != WithRole || c.rule.Deletes(), key, "set and remove keep the document: leave with out")
 }
 
 // oneKey checks which keys a relation has. It reports whether it has one that says what is related.
@@ -110,9 +109,9 @@ func (c *checker) oneKey(role string, r *Relation, kind string) bool {
 	}
 	k := r.kind()
 	for _, key := range r.keys() {
-		judged := key != "where" || k.key != "document" || role == unlessRole && kind == criteria.OfDocuments
+		judged := key != "where" || k.key != "document" || role == UnlessRole && kind == criteria.OfDocuments
 		switch roles := rolesOf[key]; {
-		case !judged && role == goneRole && kind == criteria.OfDocuments:
+		case !judged && role == GoneRole && kind == criteria.OfDocuments:
 			c.Add(r.Key+"."+key, `gone asks only whether the document exists: write all of it into "unless", which keeps the item `+
 				"while there is one")
 		case !slices.Contains(k.keys, key), !judged:
@@ -148,12 +147,9 @@ func (c *checker) relatedWhere(r *Relation) {
 	c.Expect(r.Where == nil || !r.isKey() && !r.isList(), r.Key+".where", "no index answers it together with %s", r.Field)
 }
 
-// ofURLs matches the names of fields that hold URLs.
-var ofURLs = regexp.MustCompile(`(?i)(^|_|\.|[a-z])(ur[il]s?)(\[\])?$`)
-
 // naming checks a relation of documents whose field names the item.
 func (c *checker) naming(key, role string, r *Relation) {
-	if above := path.Dir(r.Collection); role == withRole && strings.Contains(above, "{") && !strings.Contains(above, "{id}") {
+	if above := path.Dir(r.Collection); role == WithRole && strings.Contains(above, "{") && !strings.Contains(above, "{id}") {
 		c.Add(key+".collection", "%q is many collections, and with looks in one: write a rule about these documents, with gone, or "+
 			"have documents of one collection refer to the item", r.Collection)
 		return
@@ -168,11 +164,7 @@ func (c *checker) naming(key, role string, r *Relation) {
 	}
 	several := r.isKey() || r.isList()
 	c.Expect(r.Within == nil || !several, key+".within", "no index answers it together with %s", r.Field)
-	if role != withRole {
-		ofFiles := func(w Relation) bool { return w.Objects != "" && w.Field != "" }
-		c.Expect(role != unlessRole || !ofURLs.MatchString(r.Field) || !slices.ContainsFunc(c.rule.With, ofFiles), key+".field",
-			"a URL refers to a file, and unless looks for what refers to the document: to keep files that others use, leave objects out "+
-				"of with, and write a rule about the files, with every such collection and field in gone")
+	if role != WithRole {
 		return
 	}
 	c.Expect(r.Collection == "" || r.Collection != c.rule.Source() || r.Remove, key+".collection",
@@ -199,14 +191,14 @@ func (c *checker) document(key, role, path string) {
 	if c.path(key, path); len(c.All) > before {
 		return
 	}
-	c.Expect(!strings.Contains(path, "/{"+parentHole+"}") || role == withRole && c.rule.CollectionGroup == "", key,
+	c.Expect(!strings.Contains(path, "/{"+parentHole+"}") || role == WithRole && c.rule.CollectionGroup == "", key,
 		"{parent} can only stand first here: write out what it stands for, such as chats/{chat}")
 	c.Expect(len(holes) > 0 || c.rule.ByReference(), key, "%q would be the same for each of the %s: fill in an id, such as "+
 		"{id} or a field's in braces", path, c.kind)
 	own := slices.Contains([]string{c.rule.Collection + "/{id}", "{parent}/" + c.rule.Name() + "/{id}"}, path)
 	c.Expect(!own || c.kind != criteria.OfDocuments, key, "%q is the item itself: write what it belongs to", path)
 	whole, isHole := criteria.HoleOf(path)
-	c.Expect(role != withRole || !isHole || whole == parentHole || whole == idHole, key,
+	c.Expect(role != WithRole || !isHole || whole == parentHole || whole == idHole, key,
 		"%q may be any document of the database: say in which collection it is, as in users/{id}", path)
 }
 
@@ -240,10 +232,10 @@ func (c *checker) withAccounts() {
 		c.Expect(!slices.ContainsFunc(c.rule.With[:i], func(u Relation) bool { return u.Place("") == w.Place("") }), key+".document",
 			"%s is listed twice", collection)
 		below := checker{rule: &Rule{Collection: collection, With: w.With}, kind: criteria.OfDocuments}
-		below.related(withRole, w.With)
+		below.related(WithRole, w.With)
 		c.All = append(c.All, below.All...)
 		c.Expect(!below.rule.DeletesAccounts(), key+".with", "the rule deletes the account already: leave account out")
-		of := func(w Along) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }
+		of := func(w Placed) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }
 		c.Expect(!slices.ContainsFunc(below.rule.Along(), of), key+".with",
 			"{uid} would be a field of that document, which may name somebody else: write {id}")
 	}

@@ -174,14 +174,13 @@ func TestWhatIsRefused(t *testing.T) {
 		`{"objects":"a/{x}*.png","age":{"days":1},"gone":[{"document":"users/{x}"}]}`:                                       "a hole and a *, and nobody knows where one ends",
 		`{"objects":"a/{x}/{x}.*","age":{"days":1},"gone":[{"document":"users/{x}"}]}`:                                      "has the same hole twice",
 		`{"objects":"avatars/**","age":{"hours":24}}`:                                                                       "gone: without it every old object would be deleted",
-		`{"objects":"avatars/**","age":{"hours":24},"gone":[{"document":"users/{metadata.owner}"}],"limit":5}`:              "limit: it is not for objects: leave it out",
+		`{"objects":"avatars/**","age":{"hours":24},"gone":[{"document":"users/{metadata.owner}"}],"limit":5}`:              "limit: it is for documents and accounts, not for objects: leave it out",
 
 		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":{"at":"{now}"}}}`:                                           "set: a: {now} would be written as it is",
 		`{` + good + `,"where":[{"field":"a","is":"not set"}],"set":{"a":["by {deletedBy}"]}}`:                                       "set: a: {deletedBy} would be written as it is",
 		`{` + good + `,"where":[{"field":"a","<":"2026-01-31"}]}`:                                                                    `where[0]["<"]: "2026-01-31" is a time, and a condition compares no times: write "age"`,
 		`{` + good + `,"gone":[{"document":"users/{id}","where":[{"field":"a","==":1}]}]}`:                                           "gone[0].where: gone asks only whether the document exists: write all of it into \"unless\"",
 		`{"accounts":"all","age":{"by":"lastActive","days":1},"unless":[{"document":"users/{uid}","where":[{"field":"a","==":1}]}]}`: "unless[0].where: it cannot be beside document: leave it out",
-		`{` + good + `,"with":[{"objects":"p/**","field":"gsUri"}],"unless":[{"collectionGroup":"expenses","field":"receiptUri"}]}`:  "unless[0].field: a URL refers to a file, and unless looks for what refers to the document",
 
 		`{` + good + `,"unless":[{"collection":"holds","field":"draft","where":[{"field":"a","in":[1,2,3,4,5,6]},{"field":"b","in":[1,2,3,4,5,6]}]}]}`: "where of holds: 36 combinations of values",
 
@@ -244,6 +243,7 @@ func TestWhatIsTaken(t *testing.T) {
 		`{"collectionGroup":"users","age":"any","unless":[{"document":"users/{user}/holds/{id}"}]}`,
 		`{"collection":"a/{b}/c","age":"any","with":[{"document":"u/{id}/{parent}"}],"unless":[{"document":"{parent}/holds/{id}"}]}`,
 		`{"collectionGroup":"c","age":"any","with":[{"document":"{parent}","with":[{"subcollection":"p"}]}],"unless":[{"document":"{parent}/holds/{id}"}]}`,
+		`{` + good + `,"with":[{"objects":"p/**","field":"cover"}],"unless":[{"collection":"links","field":"draftUrl"},{"collection":"x","field":"curl"}]}`,
 		`{` + good + `,"unless":[{"collection":"holds","field":"draft","where":[{"field":"a","in":[1,2,3,4,5,6,7,8,9,10]}]}]}`,
 		`{` + good + `,"where":[{"field":"kind","in":["a",1]},{"field":"cover","is":"text"}],"unless":[{"document":"kinds/{kind}"},{"document":"x/{kind}-{id}"}],"with":[{"objects":"p/**","field":"cover"}]}`,
 	} {

@@ -99,40 +99,40 @@ func cutLast(path string) (before, after string) {
 	return path[:max(i, 0)], path[i+1:]
 }
 
-// Along is a relation with the place of the items that it is of.
-type Along struct {
+// Placed is a relation with the place of the items that it is of.
+type Placed struct {
 	Relation
 	Of Place // of the documents to which it belongs
 }
 
 // Along returns what is deleted together with the rule's items, and in turn with that.
-func (r Rule) Along() []Along { return along(r.With, r.Place()) }
+func (r Rule) Along() []Placed { return along(r.With, r.Place()) }
 
-func along(with []Relation, of Place) (all []Along) {
+func along(with []Relation, of Place) (all []Placed) {
 	for _, w := range with {
-		all = append(append(all, Along{w, of}), along(w.With, w.Place(of))...)
+		all = append(append(all, Placed{w, of}), along(w.With, w.Place(of))...)
 	}
 	return all
 }
 
 // LooksFor returns what is looked for to decide: about the rule's items, and about what is deleted together with them.
-func (r Rule) LooksFor() (all []Along) {
+func (r Rule) LooksFor() (all []Placed) {
 	for _, related := range r.Related() {
-		all = append(all, Along{related, r.Place()})
+		all = append(all, Placed{related, r.Place()})
 	}
 	for _, w := range r.Along() {
 		for _, u := range w.Unless {
-			all = append(all, Along{u, w.Place(w.Of)})
+			all = append(all, Placed{u, w.Place(w.Of)})
 		}
 	}
 	return all
 }
 
 // Own returns the entries of unless that are conditions on the rule's own documents and that a missing field does not meet.
-func (r Rule) Own() (all []Along) {
+func (r Rule) Own() (all []Placed) {
 	for _, u := range r.Unless {
 		if u.kind() == nil && !u.Condition().Absence() && r.OfDocuments() {
-			all = append(all, Along{u, r.Place()})
+			all = append(all, Placed{u, r.Place()})
 		}
 	}
 	return all
@@ -140,7 +140,7 @@ func (r Rule) Own() (all []Along) {
 
 // Meets reports whether with of the rule may delete what another rule is about.
 func (r Rule) Meets(other Rule) bool {
-	return slices.ContainsFunc(r.Along(), func(w Along) bool {
+	return slices.ContainsFunc(r.Along(), func(w Placed) bool {
 		switch {
 		case other.Accounts != "":
 			return w.Account != "" && r.OfDocuments()

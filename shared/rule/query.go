@@ -172,3 +172,15 @@ func (r Rule) Queries() (all []documents.Query) {
 	}
 	return all
 }
+
+// ReadWhole returns the places of which a run reads all documents before it deletes a file or a document to which their fields
+// lead.
+func (r Rule) ReadWhole() (all []Place) {
+	for _, a := range r.Along() {
+		byField := a.Objects != "" && a.Field != "" || len(r.FieldHoles(a.Document)) > 0
+		if byField && a.Of != "" && !slices.Contains(all, a.Of) {
+			all = append(all, a.Of)
+		}
+	}
+	return all
+}

@@ -2,7 +2,6 @@ package rule
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,10 +15,16 @@ import (
 
 // Roles of relations: keys of a rule.
 const (
-	goneRole   = "gone"
-	unlessRole = "unless"
-	withRole   = "with"
+	GoneRole   = "gone"
+	UnlessRole = "unless"
+	WithRole   = "with"
 )
+
+// Role returns the key of the rule, or of the relation above it, in which the relation is.
+func (r Relation) Role() string {
+	key := r.Key[:max(0, strings.LastIndexByte(r.Key, '['))]
+	return key[strings.LastIndexByte(key, '.')+1:]
+}
 
 // relation says what one key of a [Relation] means. In its texts, $ stands for what the key says and # for the field.
 type relation struct {
@@ -34,15 +39,15 @@ type relation struct {
 }
 
 var (
-	askedRoles   = []string{goneRole, unlessRole}
-	allRoles     = []string{goneRole, unlessRole, withRole}
+	askedRoles   = []string{GoneRole, UnlessRole}
+	allRoles     = []string{GoneRole, UnlessRole, WithRole}
 	ofDocuments  = []string{criteria.OfDocuments}
 	keysOfNaming = []string{"field", "where", "within", "remove", "with", "unless"}
 )
 
 // rolesOf says for which roles a key is that only some relations can have.
-var rolesOf = map[string][]string{"where": askedRoles, "within": {unlessRole}, "remove": {withRole}, "with": {withRole},
-	"unless": {withRole}, "metadata": {withRole}}
+var rolesOf = map[string][]string{"where": askedRoles, "within": {UnlessRole}, "remove": {WithRole}, "with": {WithRole},
+	"unless": {WithRole}, "metadata": {WithRole}}
 
 // relations are all of them, in the order in which problems name them.
 var relations = []relation{
@@ -60,7 +65,7 @@ var relations = []relation{
 	{key: "collectionGroup", of: func(r Relation) string { return r.CollectionGroup }, roles: askedRoles,
 		kinds: []string{criteria.OfDocuments, criteria.OfObjects}, keys: keysOfNaming, field: true,
 		noun: "document of any collection $ whose # refers to it"},
-	{key: "objects", of: func(r Relation) string { return r.Objects }, roles: []string{withRole}, kinds: ofDocuments,
+	{key: "objects", of: func(r Relation) string { return r.Objects }, roles: []string{WithRole}, kinds: ofDocuments,
 		keys: []string{"field", "metadata"}, plural: "the objects $"},
 }
 
@@ -187,7 +192,7 @@ func (r Relation) Any(self documents.Ref, reference func(documents.Ref) any) (al
 	}
 	if n := len(r.Where); r.Subcollection == "" && !r.isKey() {
 		all = nil
-		names, of := append(NamesOf(self, false, reference), self.BlankTexts()...), q.Where[len(q.Where)-1]
+		names, of := self.Keeping(reference(self)), q.Where[len(q.Where)-1]
 		for some := range slices.Chunk(names, max(1, criteria.MaxAlternatives/combinations(q.Where[:len(q.Where)-1]))) {
 			of.Value = some
 			part := q
@@ -226,32 +231,6 @@ func (r Relation) Queries(self documents.Ref, reference func(documents.Ref) any,
 	return all, ok
 }
 
-// Meets reports whether a document to which a path leads meets the relation's conditions, and if nobody can tell, why.
-func (r Relation) Meets(d documents.Document) (meets bool, odd string) {
-	for _, c := range r.Where {
-		switch c.Holds(d.Lookup) {
-		case criteria.Unmet:
-			return false, ""
-		case criteria.Unclear:
-			odd = fmt.Sprintf("%s exists, and its %s has another type, so it is unknown whether %s", r.Document, c.Field, c.Words())
-		case criteria.Met:
-		}
-	}
-	return true, odd
-}
-
-// Undated returns why a document keeps an item that lacks the field of within, or holds another value than a time there.
-func (r Relation) Undated(value any, there bool) string {
-	is := "not " + r.Within.Form()
-	switch {
-	case !there:
-		is = "missing"
-	case value == nil:
-		is = "null"
-	}
-	return fmt.Sprintf("a %s exists whose %s is %s", r.Noun(), r.Within.Field, is)
-}
-
 // combinations returns how many combinations of alternatives filters have.
 func combinations(filters []documents.Filter) int {
 	n := 1
@@ -266,9 +245,11 @@ func combinations(filters []documents.Filter) int {
 // NamesOf returns the values by which a field may refer to a document: by its id, unless that repeats elsewhere, by reference,
 // and by its path as a text. Those for which no query can ask are left out.
 func NamesOf(d documents.Ref, repeats bool, reference func(documents.Ref) any) (names []any) {
-	if !repeats {
-		names = documents.NamesOf(d.ID)
+	if repeats {
+		names = []any{reference(d)}
+	} else {
+		names = d.Names(reference(d))
 	}
-	names = append(append(names, reference(d)), d.Texts()...)
+	names = append(names, d.Texts()...)
 	return slices.DeleteFunc(names, func(name any) bool { return !documents.Queryable(name) })
 }

@@ -55,6 +55,14 @@ type Other struct {
 // Ages are the ages that an item must have, all of them. None of them, but not nil, means any age.
 type Ages []criteria.Age
 
+// Key returns where a rule says one of its ages.
+func (a Ages) Key(n int) string {
+	if len(a) == 1 {
+		return "age"
+	}
+	return fmt.Sprintf("age[%d]", n)
+}
+
 // Gone are relations all of which must be absent. None of them, but not nil, says that nothing is looked for.
 type Gone []Relation
 
@@ -161,12 +169,12 @@ func (r Rule) ByReference() bool { return r.Objects != "" && len(r.Gone) > 0 && 
 
 // UsesStorage reports whether the rule deletes objects.
 func (r Rule) UsesStorage() bool {
-	return r.Objects != "" || slices.ContainsFunc(r.Along(), func(w Along) bool { return w.Objects != "" })
+	return r.Objects != "" || slices.ContainsFunc(r.Along(), func(w Placed) bool { return w.Objects != "" })
 }
 
 // DeletesAccounts reports whether the rule deletes accounts.
 func (r Rule) DeletesAccounts() bool {
-	return r.Accounts != "" || slices.ContainsFunc(r.Along(), func(w Along) bool { return w.Account != "" })
+	return r.Accounts != "" || slices.ContainsFunc(r.Along(), func(w Placed) bool { return w.Account != "" })
 }
 
 // ReadsAccounts reports whether the rule looks for accounts.
@@ -174,10 +182,10 @@ func (r Rule) ReadsAccounts() bool {
 	asks := r.LooksFor()
 	for _, other := range r.Others {
 		for _, u := range other.Unless {
-			asks = append(asks, Along{Relation: u})
+			asks = append(asks, Placed{Relation: u})
 		}
 	}
-	return r.Accounts != "" || slices.ContainsFunc(asks, func(a Along) bool { return a.Account != "" })
+	return r.Accounts != "" || slices.ContainsFunc(asks, func(a Placed) bool { return a.Account != "" })
 }
 
 // DuePercent returns the percentage of a collection, of a folder or of all accounts that may be due.

@@ -3,8 +3,8 @@ package version
 
 import (
 	"runtime/debug"
+	"slices"
 	"strings"
-	"sync"
 )
 
 // Release is the version in CHANGELOG.md that the source is of, or with -dev the one that it is on the way to. It stands in the
@@ -33,31 +33,16 @@ func tag(release string) string {
 	return "v" + release
 }
 
-// String returns the version, with the commit where the program was built from a repository: 0.1.0-dev+1a2b3c4d5e6f, and .dirty
-// after it where something was not committed.
-func String() string { return built() }
+// String returns the version, with the one that Go gave to the program where it was built from a repository, which has the commit:
+// 0.1.0-dev (v0.0.0-20260110150000-1a2b3c4d5e6f), and +dirty at its end where something was not committed.
+func String() string {
+	info, _ := debug.ReadBuildInfo()
+	return with(info)
+}
 
-var built = sync.OnceValue(func() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
+func with(info *debug.BuildInfo) string {
+	if info == nil || slices.Contains([]string{"", "(devel)", "v" + Release}, info.Main.Version) {
 		return Release
 	}
-	return of(info.Settings)
-})
-
-// of returns the version of a program that was built with these settings.
-func of(settings []debug.BuildSetting) string {
-	values := map[string]string{}
-	for _, s := range settings {
-		values[s.Key] = s.Value
-	}
-	commit := values["vcs.revision"]
-	if commit == "" {
-		return Release
-	}
-	dirty := ""
-	if values["vcs.modified"] == "true" {
-		dirty = ".dirty"
-	}
-	return Release + "+" + commit[:min(len(commit), 12)] + dirty
+	return Release + " (" + info.Main.Version + ")"
 }

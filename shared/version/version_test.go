@@ -1,7 +1,6 @@
 package version
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"regexp"
@@ -12,19 +11,13 @@ import (
 	"github.com/firesweep/firesweep/emulator/check"
 )
 
-func TestOf(t *testing.T) {
+func TestWith(t *testing.T) {
 	t.Parallel()
-	revision, modified := debug.BuildSetting{Key: "vcs.revision", Value: "0123456789abcdef0123"}, debug.BuildSetting{Key: "vcs.modified", Value: "true"}
-	clean := debug.BuildSetting{Key: "vcs.modified", Value: "false"}
-	for _, tt := range []struct {
-		settings []debug.BuildSetting
-		want     string
-	}{
-		{nil, Release}, {[]debug.BuildSetting{{Key: "GOOS", Value: "linux"}}, Release}, {[]debug.BuildSetting{revision, clean}, Release + "+0123456789ab"},
-		{[]debug.BuildSetting{modified, revision}, Release + "+0123456789ab.dirty"}, {[]debug.BuildSetting{{Key: "vcs.revision", Value: "012"}}, Release + "+012"},
-	} {
-		check.Same(t, fmt.Sprint(tt.settings), tt.want, of(tt.settings))
+	const commit = "v0.0.0-20260110150000-0123456789ab+dirty"
+	for built, want := range map[string]string{"": Release, "(devel)": Release, "v" + Release: Release, commit: Release + " (" + commit + ")"} {
+		check.Same(t, built, want, with(&debug.BuildInfo{Main: debug.Module{Version: built}}))
 	}
+	check.Same(t, "a program without modules", Release, with(nil))
 }
 
 func TestTag(t *testing.T) {

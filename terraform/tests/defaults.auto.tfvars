@@ -26,4 +26,3 @@ notification_locale    = "ja"
 placeholder_references = []
 inquiry_folders        = []
 orphans                = []
-max_owners             = 100000

@@ -124,7 +124,6 @@ run "environment" {
       TIMEOUT_SECONDS      = "1740"
       SCHEDULE             = "0 3 * * * Asia/Tokyo"
       ORPHANS              = "posts,postsOfCircles"
-      MAX_OWNERS           = "100000"
     })
     error_message = "cleanupOrphanedMedia: ${jsonencode(module.job["cleanupOrphanedMedia"].function.service_config[0].environment_variables)}"
   }

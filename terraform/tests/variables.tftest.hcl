@@ -130,20 +130,19 @@ run "refuses_what_only_looks_right" {
   expect_failures = [var.region, var.memory, var.timeouts, var.retries, var.schedules, var.time_zones, var.dry_run]
 }
 
-# Nothing starts with what shared/objects, placeholderusers/places, shared/orphans and shared/config refuse.
+# Nothing starts with what shared/objects, placeholderusers/places and shared/config refuse.
 run "refuses_what_no_function_takes" {
   command = plan
   variables {
     inquiry_folders        = ["gs://my-app-1a2b3.firebasestorage.app/inquiries/"]
     placeholder_references = ["posts.userId", "posts.userId"]
-    max_owners             = 3000000000
     schedules              = { cleanupReports = "0 3 1 1 *" }
     bucket                 = null
     safety_limits          = { max_action = 5 }
     job_safety_limits      = { cleanupReports = { max_due_percent = 101 } }
   }
   expect_failures = [
-    var.inquiry_folders, var.placeholder_references, var.max_owners, var.schedules, var.bucket, var.safety_limits, var.job_safety_limits,
+    var.inquiry_folders, var.placeholder_references, var.schedules, var.bucket, var.safety_limits, var.job_safety_limits,
   ]
 }
 
@@ -152,11 +151,10 @@ run "refuses_empty_parts_and_too_many_places" {
   variables {
     inquiry_folders        = ["a//"]
     placeholder_references = [for i in range(51) : "posts.user${i}"]
-    max_owners             = 999
     safety_limits          = { max_actions = 1000001 }
     job_safety_limits      = { cleanupReports = { max_action = 5 } }
   }
-  expect_failures = [var.inquiry_folders, var.placeholder_references, var.max_owners, var.safety_limits, var.job_safety_limits]
+  expect_failures = [var.inquiry_folders, var.placeholder_references, var.safety_limits, var.job_safety_limits]
 }
 
 run "refuses_dots_and_reserved_fields" {
@@ -274,7 +272,6 @@ run "accepts_what_only_looks_wrong" {
     safety_limits          = { max_actions = 1000000, max_users = 1000 }
     inquiry_folders        = ["..a/.b./c d/", "${join("", [for i in range(511) : "ä"])}/"]
     placeholder_references = concat(["posts.__x", "group:posts.__x", "posts.x__"], [for i in range(47) : "posts.user${i}"])
-    max_owners             = 2147483647
     undo_days              = { cleanupPlaceholderUsers = 14, cleanupBannedUsers = 0, cleanupReports = 0 }
     schedules = {
       cleanupReports           = "59 23 31 * 6"

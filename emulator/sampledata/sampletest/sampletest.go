@@ -17,6 +17,6 @@ func Open(t testing.TB, p *backendstest.Project) *sampledata.Project {
 		t.Fatal(err)
 	}
 	return &sampledata.Project{
-		Firestore: p.Firestore(t), Bucket: p.Storage(t).Bucket(p.Bucket), Auth: p.Auth(t), Importer: client.Importer(),
+		Firestore: p.Firestore(t), Bucket: p.Storage(t).Bucket(p.Bucket), Importer: client.Importer(),
 	}
 }

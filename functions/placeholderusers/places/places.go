@@ -86,16 +86,15 @@ func parsePlace(text string) (Place, error) {
 	return Place{Collection: m[2], Group: m[1] != "", Field: field}, nil
 }
 
-// Referred looks for documents that refer to one: by its id as a text, as a number if it is one, by a reference, or by its path
-// as a text. It returns the first of the places where it finds one, the zero Place if there is none. known is false if the
-// document's id is too long for a query, so that nobody can tell.
+// Referred looks for documents that refer to one, in any of the ways of [documents.Ref.Keeping]. It returns the first of the
+// places where it finds one, the zero Place if there is none. known is false if the document's id is too long for a query, so
+// that nobody can tell.
 func Referred(ctx context.Context, src cleanup.Source, ref documents.Ref, places []Place) (in Place, known bool, err error) {
-	names := append(documents.NamesOf(ref.ID), src.Reference(ref), ref.Path(), "/"+ref.Path())
-	for _, name := range names {
-		if !documents.Queryable(name) {
-			return Place{}, false, nil
-		}
+	reference := src.Reference(ref)
+	if !documents.Queryable(reference) { // which is longer than the id and the path
+		return Place{}, false, nil
 	}
+	names := ref.Keeping(reference)
 	refer, err := those(places, func(place Place) (bool, error) { return place.names(ctx, src, names) })
 	if err != nil || len(refer) == 0 {
 		return Place{}, true, err

@@ -222,13 +222,13 @@ func (l *looker) needed(ctx context.Context) {
 	}
 	for _, c := range l.collections() {
 		for _, d := range c.docs {
-			documents.Leaves(d.Data, func(value any) {
+			for _, value := range documents.Leaves(d.Data) {
 				ref, _ := documents.RefIn(value)
 				id, _ := value.(string)
 				for _, to := range of[cmp.Or(ref.ID, id)] {
 					to.needed = to.needed || to != c && to != c.above
 				}
-			})
+			}
 		}
 	}
 }

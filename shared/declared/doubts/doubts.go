@@ -28,7 +28,7 @@ type looking struct {
 	documents.Reader
 	meter  *usage.Meter
 	end    int64                           // what the meter shows when nothing more may be read
-	place                                  // the rule's collection
+	seen                                   // of the rule's collection
 	along  map[string][]documents.Document // by a key of with: some of what is deleted along
 	due    []string                        // what a plan deletes
 	beside []rule.Rule
@@ -38,8 +38,8 @@ type looking struct {
 	failed error // the first error: something could not be looked at
 }
 
-// place is a place with the first of its documents.
-type place struct {
+// seen is what was seen of a place: the first of its documents.
+type seen struct {
 	at     rule.Place
 	sample []documents.Document
 	whole  bool // these are all
@@ -57,7 +57,7 @@ func Of(
 	said ...string,
 ) []string {
 	l := &looking{Rule: of, Reader: r, along: map[string][]documents.Document{}, due: planned, beside: beside, list: files,
-		place: place{at: of.Place()}, meter: usage.FromContext(ctx)}
+		seen: seen{at: of.Place()}, meter: usage.FromContext(ctx)}
 	ctx = usage.NewContext(ctx, l.meter)
 	l.end = l.meter.Usage().FirestoreReads + mostReads
 	l.tell(gaps.Unfound(ctx, r, files, of, slices.Concat(of.LooksFor(), of.Along(), of.Own())))

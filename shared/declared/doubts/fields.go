@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
@@ -27,7 +26,7 @@ func (l *looking) all() {
 
 // has reports whether a document of a place has something: one of the sample, or one that filters find. It may be true if nobody
 // knows.
-func (l *looking) has(ctx context.Context, in place, it func(documents.Document) bool, filters ...documents.Filter) bool {
+func (l *looking) has(ctx context.Context, in seen, it func(documents.Document) bool, filters ...documents.Filter) bool {
 	switch {
 	case slices.ContainsFunc(in.sample, it):
 		return true
@@ -52,12 +51,12 @@ func (l *looking) fields(ctx context.Context) {
 	judged := l.Rule
 	judged.With = nil
 	judged.Unless = slices.DeleteFunc(slices.Clone(l.Unless), func(u rule.Relation) bool { // said already
-		return slices.ContainsFunc(l.Own(), func(of rule.Along) bool { return of.Key == u.Key })
+		return slices.ContainsFunc(l.Own(), func(of rule.Placed) bool { return of.Key == u.Key })
 	})
 	for _, field := range judged.Judged()[l.Source()] {
 		field, _, _ = strings.Cut(field, "[]")
 		set := func(d documents.Document) bool { return d.Value(field) != nil }
-		if l.Warn != nil && field == l.Warn.Field || l.has(ctx, l.place, set, documents.Filter{Field: field, Op: "!=", Value: nil}) {
+		if l.Warn != nil && field == l.Warn.Field || l.has(ctx, l.seen, set, documents.Filter{Field: field, Op: "!=", Value: nil}) {
 			continue
 		}
 		l.say("no document of %s has a value in %s: %s", l.Source(), field, l.meant(ctx, l.at, field))
@@ -73,7 +72,7 @@ func (l *looking) values(ctx context.Context) {
 		filters, _, ok := w.Filters()
 		set := func(d documents.Document) bool { return d.Value(w.Field) != nil }
 		meets := func(d documents.Document) bool { return w.Holds(d.Lookup) == criteria.Met }
-		if !ok || l.OfEntries(w.Field) || !slices.ContainsFunc(l.sample, set) || l.has(ctx, l.place, meets, filters...) {
+		if !ok || l.OfEntries(w.Field) || !slices.ContainsFunc(l.sample, set) || l.has(ctx, l.seen, meets, filters...) {
 			continue
 		}
 		there := ""
@@ -85,9 +84,9 @@ func (l *looking) values(ctx context.Context) {
 }
 
 // shownOf returns the values of a field that there are in the sample, as people read them.
-func (p place) shownOf(field string) []string {
+func (s seen) shownOf(field string) []string {
 	values := map[string]bool{}
-	for _, d := range p.sample {
+	for _, d := range s.sample {
 		if value := d.Value(field); value != nil {
 			values[fmt.Sprintf("%.40s", strings.Join(criteria.Shown(value), ", "))] = true
 		}
@@ -99,14 +98,14 @@ func (p place) shownOf(field string) []string {
 // misspelt one deletes what it should keep.
 func (l *looking) keeping(ctx context.Context) {
 	for i, w := range l.Where {
-		l.keepingBy(ctx, fmt.Sprintf("where[%d]", i), l.place, w, "!=", "not-in")
+		l.keepingBy(ctx, fmt.Sprintf("where[%d]", i), l.seen, w, "!=", "not-in")
 	}
 	for _, u := range l.Unless {
-		l.keepingBy(ctx, u.Key, l.place, u.Condition(), "==", "in")
+		l.keepingBy(ctx, u.Key, l.seen, u.Condition(), "==", "in")
 	}
 }
 
-func (l *looking) keepingBy(ctx context.Context, key string, in place, w criteria.Condition, operators ...string) {
+func (l *looking) keepingBy(ctx context.Context, key string, in seen, w criteria.Condition, operators ...string) {
 	values := in.shownOf(w.Field)
 	if len(values) == 0 || len(values) > shown || l.OfEntries(w.Field) {
 		return
@@ -161,10 +160,9 @@ func (l *looking) forms(said []string) {
 		if a.Field == "" || l.OfEntries(a.Field) {
 			continue
 		}
-		hint := declared.Hint(l.Rule, i, timesOf(l.sample, a.Field))
-		about, _, _ := strings.Cut(hint, " is ")
-		if hint != "" && !slices.ContainsFunc(said, func(text string) bool { return strings.HasPrefix(text, about+" is ") }) {
-			l.doubts = append(l.doubts, hint)
+		hint, about := a.Hint(timesOf(l.sample, a.Field)), l.Age.Key(i)+": "+a.Field+" is "
+		if hint != "" && !slices.ContainsFunc(said, func(text string) bool { return strings.HasPrefix(text, about) }) {
+			l.say("%s: %s", l.Age.Key(i), hint)
 		}
 	}
 }
@@ -177,21 +175,11 @@ func timesOf(found []documents.Document, field string) (values []any) {
 	return values
 }
 
-// mark says whether the mark of a warning is a field of the application's.
+// mark says whether the mark of a warning is a field of the application's: whatever time it holds would count as a warning.
 func (l *looking) mark() {
-	if l.Warn == nil {
-		return
-	}
-	for _, m := range mentions("", l.Warn.Data) {
-		text, _ := m.value.(string)
-		named := func(d documents.Document) bool { return d.Value(text) != nil }
-		if text != "" && !strings.HasSuffix(m.field, ".{id}") && slices.ContainsFunc(l.sample, named) {
-			l.say("warn.data: %s would be the text %q: for what the field holds, write {%[2]s}", m.field, text)
-		}
-	}
 	marked := 0
 	for _, d := range l.sample {
-		if d.Value(l.Warn.Field) != nil {
+		if l.Warn != nil && d.Value(l.Warn.Field) != nil {
 			marked++
 		}
 	}

@@ -28,6 +28,7 @@ const (
 )
 
 // shortest is how many bytes an id has at least that tells, as a text, that its document is meant, whatever the field is called.
+// A shorter one, and a number, may mean anything.
 const shortest = 6
 
 // target is what the rule deletes: its documents, accounts or files, or what is deleted along by an entry of with.
@@ -88,13 +89,19 @@ func askedBy(field string, ofFiles bool) string {
 	return ofOne
 }
 
-// general returns a field with * in place of the keys of a map of the place's documents that are data: three or more that few of
-// them have.
-func (p place) general(field string) string {
+// Keys of a map are data if few documents have each of them, and so many look like ids or are more than a person would name.
+const (
+	leastIDs   = 3
+	leastKeys  = 8
+	lengthOfID = 16 // of one that could be a name
+)
+
+// general returns a field with * in place of the keys of a map of the place's documents that are data.
+func (s seen) general(field string) string {
 	parts := strings.Split(field, ".")
 	for i := 1; i < len(parts); i++ {
-		all, of := 0, map[string]int{}
-		for _, d := range p.sample {
+		all, ids, of := 0, 0, map[string]int{}
+		for _, d := range s.sample {
 			inside, isMap := d.Value(strings.Join(parts[:i], ".")).(map[string]any)
 			for key := range inside {
 				of[key]++
@@ -104,7 +111,12 @@ func (p place) general(field string) string {
 			}
 		}
 		maps.DeleteFunc(of, func(_ string, n int) bool { return 2*n > all })
-		if name := strings.TrimRight(parts[i], "[]"); len(of) >= telling && of[name] > 0 {
+		for key := range of {
+			if len(key) >= lengthOfID || !criteria.Name.MatchString(key) {
+				ids++
+			}
+		}
+		if name := strings.TrimRight(parts[i], "[]"); (ids >= leastIDs || len(of) >= leastKeys) && of[name] > 0 {
 			parts[i] = "*" + strings.TrimPrefix(parts[i], name)
 		}
 	}
@@ -118,7 +130,7 @@ func (l *looking) referrers(ctx context.Context) {
 	if len(targets) == 0 {
 		return
 	}
-	places, of := l.elsewhere(ctx), map[rule.Place]place{}
+	places, of := l.elsewhere(ctx), map[rule.Place]seen{}
 	each := max(leastOf, min(mostOf, ofOthers/max(1, len(places))))
 	n := min(ofOthers, l.left()) / each
 	var skipped []string
@@ -133,7 +145,7 @@ func (l *looking) referrers(ctx context.Context) {
 			continue
 		}
 		all, ok := l.first(ctx, at.Query(), few)
-		of[at] = place{at, all, ok && len(all) < few}
+		of[at] = seen{at, all, ok && len(all) < few}
 		for _, d := range all {
 			l.mentioned(of[at], d, targets, found, shared)
 		}
@@ -197,7 +209,7 @@ func (l *looking) elsewhere(ctx context.Context) (all []rule.Place) {
 	}
 	slices.Sort(all)
 	return slices.DeleteFunc(slices.Compact(all), func(at rule.Place) bool {
-		nested := func(w rule.Along) bool {
+		nested := func(w rule.Placed) bool {
 			return strings.Contains(w.Key, ".") && top(w.Relation) == string(at) || at == rule.Anywhere(w.Subcollection)
 		}
 		return at == l.Place() || at.IsGroup() && l.Place().Same(at) || slices.Contains(collections.Names(), at.String()) ||
@@ -267,8 +279,8 @@ func (l *looking) targets() (all []target) {
 				t.known[strings.TrimSuffix(objects.Spelling(folderOf(w, d.ID())), "/")] = d.ID()
 				continue
 			}
-			for _, m := range mentions("", d.Data) {
-				if text, isText := m.value.(string); isText && t.folder != "" && m.field == w.Field {
+			for field, value := range documents.Leaves(d.Data) {
+				if text, isText := value.(string); isText && t.folder != "" && field == w.Field {
 					spellings, _ := objects.Mentioned(text, t.folder)
 					t.add(text, spellings...)
 				}
@@ -296,59 +308,36 @@ func (l *looking) filled(d documents.Document, of rule.Relation) []documents.Ref
 	return refs
 }
 
-// mention is a value, or a key of a map, in a field.
-type mention struct {
-	field string
-	value any
-}
-
-// mentions returns what is in a field, with the fields in which that is.
-func mentions(field string, value any) (all []mention) {
-	switch value := value.(type) {
-	case []any:
-		for _, one := range value {
-			all = append(all, mentions(field+"[]", one)...)
-		}
-	case map[string]any:
-		for name, one := range value {
-			if field != "" {
-				all = append(all, mention{field + ".{id}", name})
-			}
-			all = append(all, mentions(strings.TrimPrefix(field+"."+name, "."), one)...)
-		}
-	default:
-		all = append(all, mention{field, value})
-	}
-	return all
-}
-
 // mentioned adds the fields by which a document of a place refers to targets, or perhaps does, and the folders of files to which
 // it refers.
-func (l *looking) mentioned(in place, d documents.Document, targets []target, found map[reference]bool, shared map[string]bool) {
+func (l *looking) mentioned(in seen, d documents.Document, targets []target, found map[reference]bool, shared map[string]bool) {
 	name := path.Base(string(in.at))
 	said, along := l.said(name, d)
-	for _, m := range mentions("", d.Data) {
-		shared[fileFolder(m.value)] = true
-		field := in.general(m.field)
+	for inside, value := range documents.Leaves(d.Data) {
+		if inside == ".{id}" { // a field's name
+			continue
+		}
+		shared[fileFolder(value)] = true
+		field := in.general(inside)
 		for n, t := range targets {
 			at := reference{n, in.at, field}
-			id, is, maybe := t.means(m.value, t.isNamed(field))
+			id, is, maybe := t.means(value, t.isNamed(field))
 			of := func(of rule.Relation) bool {
 				return (top(of) == name || path.Base(string(of.Place(""))) == name) && of.Field == field
 			}
 			// Of several that have a document of this id, that is meant after which the field is called, or else the first.
 			another := func(u target) bool {
-				return m.value == u.known[id] && m.value != "" && u.folder == "" && !t.isNamed(field) &&
+				return value == u.known[id] && value != "" && u.folder == "" && !t.isNamed(field) &&
 					(u.isNamed(field) || u.what == targets[0].what && n > 0)
 			}
-			text, _ := m.value.(string)
+			text, _ := value.(string)
 			// Whatever refers to files of the folder will refer to one that is due.
 			likely := maybe && !in.whole && (t.owned || l.ByReference()) && !strings.ContainsAny(text, " \n")
 			switch {
 			case slices.ContainsFunc(slices.Concat(l.Related(), l.With), of): // the rule says it
 			case t.with.Key != "" && (along || top(t.with) == name), (t.with.Key == "" || t.owned) && said[id]:
 			case slices.ContainsFunc(targets, another):
-			case is || maybe && !strings.HasSuffix(m.field, ".{id}"):
+			case is || maybe && !strings.HasSuffix(inside, ".{id}"):
 				found[at] = found[at] || is || likely
 			}
 		}
@@ -360,8 +349,8 @@ func (t target) isNamed(field string) bool {
 	return strings.Contains(strings.ToLower(field), strings.TrimSuffix(strings.ToLower(t.name), "s"))
 }
 
-// means returns the id to which a value refers, and whether it means something of the target: it is, or looks like that. A text
-// that is short means it in a field of its name.
+// means returns the id to which a value refers, and whether it means something of the target: it is, or looks like that. What is
+// too short to tell means it in a field of its name.
 func (t target) means(value any, isNamed bool) (id string, is, maybe bool) {
 	text, isText := value.(string)
 	if t.folder != "" {
@@ -378,14 +367,15 @@ func (t target) means(value any, isNamed bool) (id string, is, maybe bool) {
 	if ref, isRef := documents.RefIn(value); isRef && t.at != "" && t.at.Same(rule.Place(ref.Collection)) {
 		return ref.ID, true, false
 	}
-	if !isText || len(text) < shortest && !isNamed || !documents.ValidID(text) {
+	id, isID := documents.IDOf(value)
+	if !isID || !isNamed && (!isText || len(id) < shortest) {
 		return "", false, false
 	}
 	for known := range t.known {
-		maybe = maybe || len(known) == len(text)
+		maybe = maybe || isText && len(known) == len(id)
 	}
-	_, is = t.known[text]
-	return text, is, maybe
+	_, is = t.known[id]
+	return id, is, maybe
 }
 
 // said returns the ids of items to which a document of a collection belongs, as far as the rule knows: it refers to them by a
@@ -405,13 +395,13 @@ func (l *looking) said(name string, d documents.Document) (ids map[string]bool, 
 				}
 			}
 		}
-		for _, m := range mentions("", d.Data) {
-			ref, isRef := documents.RefIn(m.value)
-			if id, isID := documents.IDOf(m.value); m.field == of.Field && (isRef || isID) {
+		for field, value := range documents.Leaves(d.Data) {
+			ref, isRef := documents.RefIn(value)
+			if id, isID := documents.IDOf(value); field == of.Field && (isRef || isID) {
 				ids[cmp.Or(ref.ID, id)] = true
 			}
 		}
-		along = along || isWith(of) && len(ids) > before
+		along = along || of.Role() == rule.WithRole && len(ids) > before
 	}
 	return ids, along
 }
@@ -427,8 +417,8 @@ func (l *looking) refer(targets []target, found map[reference]bool) {
 	for _, of := range slices.SortedFunc(maps.Keys(fields), reference.compare) {
 		t, by := targets[of.target], fields[of]
 		so, key := "would refer to nothing without them", ""
-		if place, _, _ := strings.Cut(t.with.Key, ","); place != "" {
-			key = place + ": "
+		if entry, _, _ := strings.Cut(t.with.Key, ","); entry != "" {
+			key = entry + ": "
 		} else if t.folder != "" {
 			so = "that does not keep them"
 		}

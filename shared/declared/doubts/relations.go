@@ -48,7 +48,7 @@ func (l *looking) relations(ctx context.Context) {
 			}
 		default:
 			found := l.find(ctx, of, max(fewest, min(related, ofAll/len(all))))
-			if isWith(of) {
+			if of.Role() == rule.WithRole {
 				l.along[of.Key] = found.sample
 			} else {
 				l.lacks(ctx, of, found)
@@ -60,12 +60,9 @@ func (l *looking) relations(ctx context.Context) {
 	}
 }
 
-func isWith(of rule.Relation) bool   { return strings.HasPrefix(of.Key, "with") }
-func isUnless(of rule.Relation) bool { return strings.HasPrefix(of.Key, "unless") }
-
 // find returns the first documents that a relation may find.
-func (l *looking) find(ctx context.Context, of rule.Relation, n int) place {
-	q, found := of.Place("").Query(), place{at: of.Place(l.Place())}
+func (l *looking) find(ctx context.Context, of rule.Relation, n int) seen {
+	q, found := of.Place("").Query(), seen{at: of.Place(l.Place())}
 	if of.Subcollection == "" {
 		all, ok := l.first(ctx, q, n)
 		found.sample, found.whole = all, ok && len(all) < n
@@ -81,7 +78,7 @@ func (l *looking) find(ctx context.Context, of rule.Relation, n int) place {
 }
 
 // lacks says of the documents that a relation may find what its conditions and within do not fit.
-func (l *looking) lacks(ctx context.Context, of rule.Relation, found place) {
+func (l *looking) lacks(ctx context.Context, of rule.Relation, found seen) {
 	all := found.sample
 	if len(all) == 0 {
 		return
@@ -180,9 +177,9 @@ func (l *looking) idHoles(of rule.Relation) []string {
 func (l *looking) noIDs(of rule.Relation, fields []string, there map[documents.Ref]documents.Document) {
 	so := "count as gone"
 	switch {
-	case isUnless(of):
+	case of.Role() == rule.UnlessRole:
 		so = "keep nothing"
-	case isWith(of):
+	case of.Role() == rule.WithRole:
 		so = "delete nothing along"
 	}
 	for _, field := range fields {
@@ -244,12 +241,12 @@ func (l *looking) leads(ctx context.Context, of rule.Relation) {
 	if strings.ContainsAny(of.Document, "[*") { // of many items, the values may be alike
 		n, found = len(refs), len(slices.DeleteFunc(refs, lacks))
 	}
-	l.lacks(ctx, of, place{of.Place(l.Place()), slices.Collect(maps.Values(there)), false})
+	l.lacks(ctx, of, seen{of.Place(l.Place()), slices.Collect(maps.Values(there)), false})
 	l.noIDs(of, fields, there)
 	kept := len(slices.DeleteFunc(slices.Clone(single), lacks))
 	so := ", so nearly all of these are due"
 	switch {
-	case isUnless(of):
+	case of.Role() == rule.UnlessRole:
 		if of.Where == nil && len(single) >= leastLooked && kept*100 > len(single)*mostPercent {
 			l.say("%s: %d of %d are kept because %s exists: did you mean gone?", of.Key, kept, len(single), of.Document)
 		}
@@ -257,7 +254,7 @@ func (l *looking) leads(ctx context.Context, of rule.Relation) {
 			return
 		}
 		so = ", and no item leads to one that does, so this keeps nothing"
-	case isWith(of):
+	case of.Role() == rule.WithRole:
 		so = ", so nothing is deleted along"
 	}
 	right := "is that its path?"
@@ -322,6 +319,9 @@ func (l *looking) refers(ctx context.Context, of rule.Relation, found []document
 				right = `to look up what a field of the item refers to, write "document"`
 			}
 			values = append(values, value)
+			if text, _ := value.(string); strings.Contains(text, "://") {
+				right = `a URL refers to a file: to keep files, write a rule about them, with this field in "gone"`
+			}
 			_, isMap := value.(map[string]any)
 			ref, isRef := documents.RefIn(value)
 			id, isID := documents.IDOf(value)
@@ -331,7 +331,7 @@ func (l *looking) refers(ctx context.Context, of rule.Relation, found []document
 				refs = append(refs, ref)
 			case isID && !isRef && !l.Place().Repeats():
 				refs = append(refs, documents.Ref{Collection: l.Collection, ID: id})
-			case isID && isWith(of):
+			case isID && of.Role() == rule.WithRole:
 				right = "ids repeat there, so have this field hold references or paths"
 				fallthrough
 			case isRef || !isID && value != "":

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/firesweep/firesweep/shared/declared"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
@@ -22,7 +21,7 @@ const asked = 5
 
 // twins says of a collection whose documents have the ids of what the rule deletes that these would stay, unless the rule says
 // anything of it. They belong to the rule's documents only if each of them has one of those.
-func (l *looking) twins(ctx context.Context, in place, own target) {
+func (l *looking) twins(ctx context.Context, in seen, own target) {
 	says := func(of rule.Relation) bool { return top(of) == string(in.at) }
 	alike := func(d documents.Document) bool {
 		_, is, maybe := own.means(d.ID(), false)
@@ -126,7 +125,7 @@ func (l *looking) copies(ctx context.Context) {
 		}
 		names := l.listed(ctx, folder)
 		at := slices.IndexFunc(names, func(name string) bool {
-			of := declared.OriginalOf(name)
+			of := objects.OriginalOf(name)
 			return of != name && slices.Contains(names, of)
 		})
 		if at >= 0 {
@@ -170,10 +169,11 @@ func (l *looking) files(shared map[string]bool) {
 			continue
 		}
 		for _, d := range from {
-			for _, m := range mentions("", d.Data) {
-				folder := fileFolder(m.value)
-				if folder != "" && !shared[folder] && !strings.HasSuffix(m.field, ".{id}") && !l.deletes(d, w, m) {
-					values[in{m.field, folder}] = append(values[in{m.field, folder}], m.value.(string))
+			for field, value := range documents.Leaves(d.Data) {
+				file, _ := value.(string)
+				folder := fileFolder(value)
+				if folder != "" && !shared[folder] && !strings.HasSuffix(field, ".{id}") && !l.deletes(d, w, field, file) {
+					values[in{field, folder}] = append(values[in{field, folder}], file)
 				}
 			}
 		}
@@ -193,8 +193,9 @@ func (l *looking) files(shared map[string]bool) {
 	}
 }
 
-// deletes reports whether this rule or another deletes the file that a document mentions, of the rule's collection or below.
-func (l *looking) deletes(d documents.Document, below rule.Relation, m mention) bool {
+// deletes reports whether this rule or another deletes a file to which a field of a document refers, of the rule's collection or
+// below.
+func (l *looking) deletes(d documents.Document, below rule.Relation, field, file string) bool {
 	id := d.ID()
 	if below.Key != "" {
 		id = path.Base(path.Dir(path.Dir(d.Path)))
@@ -203,11 +204,11 @@ func (l *looking) deletes(d documents.Document, below rule.Relation, m mention) 
 		if folder == "" {
 			return true
 		}
-		names, _ := objects.Mentioned(m.value.(string), folder)
+		names, _ := objects.Mentioned(file, folder)
 		return len(names) > 0
 	}
 	along := func(w rule.Relation) bool {
-		return w.Objects != "" && (w.Field == "" && isIn(folderOf(w, id)) || w.Field == m.field && below.Key == "")
+		return w.Objects != "" && (w.Field == "" && isIn(folderOf(w, id)) || w.Field == field && below.Key == "")
 	}
 	other := func(r rule.Rule) bool { return r.Objects != "" && isIn(pattern.Folder(r.Objects)) }
 	return slices.ContainsFunc(l.With, along) || slices.ContainsFunc(l.beside, other)

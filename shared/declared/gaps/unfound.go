@@ -22,7 +22,7 @@ type Listing func(ctx context.Context, prefix string) ([]string, error)
 // Unfound names each relation of all that leads to nothing, whatever the item: its collection has no document, its folder no
 // file, or no document has the field by which it leads there; and each condition on a field that no document has. Without files,
 // nobody looks into folders.
-func Unfound(ctx context.Context, r documents.Reader, files Listing, of rule.Rule, all []rule.Along) (said []string, err error) {
+func Unfound(ctx context.Context, r documents.Reader, files Listing, of rule.Rule, all []rule.Placed) (said []string, err error) {
 	l := lost{Rule: of, Reader: r, files: files}
 	missed := "-"
 	for _, w := range all {
@@ -38,7 +38,7 @@ func Unfound(ctx context.Context, r documents.Reader, files Listing, of rule.Rul
 		}
 		so := "so a run does nothing"
 		switch {
-		case isWith(w):
+		case w.Role() == rule.WithRole:
 			so = "so nothing is deleted along by it"
 		case isOwn(w):
 			so = "so it keeps nothing"
@@ -48,13 +48,8 @@ func Unfound(ctx context.Context, r documents.Reader, files Listing, of rule.Rul
 	return said, nil
 }
 
-// isWith reports whether a relation is one of with, and not of what keeps something.
-func isWith(w rule.Along) bool {
-	return strings.HasPrefix(w.Key[strings.LastIndexByte(w.Key, '.')+1:], "with")
-}
-
 // isOwn reports whether an entry of unless is a condition on the item itself.
-func isOwn(w rule.Along) bool { return len(w.Condition().Operators()) > 0 }
+func isOwn(w rule.Placed) bool { return len(w.Condition().Operators()) > 0 }
 
 type lost struct {
 	rule.Rule
@@ -63,7 +58,7 @@ type lost struct {
 }
 
 // lacks says why a relation leads to nothing; "" if it may lead to something. right asks for the right name.
-func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err error) {
+func (l *lost) lacks(ctx context.Context, w rule.Placed) (what, right string, err error) {
 	to, fields := w.Place(w.Of), l.FieldHoles(w.Document+w.Account)
 	if to == "" { // a field of the item refers to files
 		fields = append(fields, w.Field)
@@ -75,7 +70,7 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 		}
 		return l.noField(ctx, w.Of, field, err)
 	}
-	if w.Of != "" && isWith(w) { // an account has no fields, and an item without those of gone and unless is kept
+	if w.Of != "" && w.Role() == rule.WithRole { // an account has no fields, and an item without those of gone and unless is kept
 		if field, err := lacking(ctx, l.Reader, w.Of, nil, fields...); field != "" || err != nil {
 			return l.noField(ctx, w.Of, field, err)
 		}
@@ -96,7 +91,7 @@ func (l *lost) lacks(ctx context.Context, w rule.Along) (what, right string, err
 	if below, err := l.below(ctx, w.Relation); below || err != nil {
 		return "", "", err
 	}
-	if right, err = Meant(ctx, l.Reader, to, ""); right == unlike && !isWith(w) {
+	if right, err = Meant(ctx, l.Reader, to, ""); right == unlike && w.Role() != rule.WithRole {
 		right += " If it is, put any document into it"
 	}
 	return fmt.Sprintf("the collection %s has no document", to), right, err

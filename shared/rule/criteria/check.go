@@ -133,7 +133,7 @@ func (p *Problems) Condition(at string, w Condition, kind string, bound []string
 			"write %[1]s", hole, List(bound, "and"))
 	case kind != OfDocuments:
 		known, isMap := knows(kind, w.Field)
-		p.Expect(known, at+".field", "%s have no %q: they have %s", kind, w.Field, List(FieldsOf(kind), "and"))
+		p.Expect(known, at+".field", "%s have no %q: they have %s", kind, w.Field, List(fieldsOf[kind], "and"))
 		p.Expect(!isMap || strings.HasSuffix(w.Is, "empty"), at, `%s holds keys: write one, as in %[1]s.key, or "is": "empty"`, w.Field)
 		p.OneKey(at+".field", w.Field)
 	default:

@@ -319,6 +319,9 @@ func (c Condition) Absence() bool {
 // Lookup returns the value of an item's field, and whether the item has the field; of "", all fields of a document.
 type Lookup func(field string) (value any, there bool)
 
+// Misplaced is the value of a time whose field is [Lookup.Misplaced].
+type Misplaced struct{}
+
 // Misplaced reports whether the application may have said elsewhere what a field says: what it leads through is set, but no
 // map, or one field has a name with dots, as JavaScript's set writes {"a.b": true}.
 func (l Lookup) Misplaced(field string) bool {

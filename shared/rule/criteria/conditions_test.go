@@ -56,11 +56,16 @@ func TestKeptSaysWhatIsThere(t *testing.T) {
 	open := criteria.Condition{Field: "role", Ops: criteria.Ops{"not-in": []any{"open", "new"}}}
 	few := criteria.Condition{Field: "role", Ops: criteria.Ops{"<=": int64(3)}}
 	const missing, null, odd = "role is missing", "role is null", "role is of another type"
+	done := criteria.Condition{Field: "meta.done", Ops: criteria.Ops{"==": true}}
+	const another = "meta.done is written in another way, as a field with a dot in its name or below what is no map, so it is unknown " +
+		"whether meta.done is true"
 	for _, tt := range []struct {
 		of   criteria.Condition
 		data map[string]any
 		want string
 	}{
+		{done, map[string]any{"meta.done": true}, another}, {done, map[string]any{"meta": "done"}, another},
+		{done, map[string]any{"meta": map[string]any{"done": false}}, "meta.done is not true"}, {done, nil, "meta.done is not true"},
 		{admin, map[string]any{"role": "admin"}, "role is admin"}, {admin, nil, missing}, {admin, map[string]any{"role": nil}, null},
 		{admin, map[string]any{"role": int64(1)}, odd}, {open, map[string]any{"role": "new"}, "role is open or new"}, {open, nil, missing},
 		{open, map[string]any{"role": true}, odd}, {few, map[string]any{"role": int64(4)}, "role is more than 3"}, {few, nil, missing},
@@ -71,7 +76,7 @@ func TestKeptSaysWhatIsThere(t *testing.T) {
 		{criteria.Condition{Field: "role", Ops: criteria.Ops{"==": "x"}}, nil, "role is not x"},
 	} {
 		of := documents.Document{Data: tt.data}.Lookup
-		if got, invalid := tt.of.Kept(tt.of.Holds(of), of); got != tt.want || invalid {
+		if got, invalid := tt.of.Kept(tt.of.Holds(of), of); got != tt.want || invalid != (tt.want == another) {
 			t.Errorf("%s, %v: %s (%t), want %s", tt.of.Words(), tt.data, got, invalid, tt.want)
 		}
 	}
@@ -167,4 +172,6 @@ func TestUndated(t *testing.T) {
 		"seconds": "at is a number of seconds since 1970, but of no year from 2000 to 9999"} {
 		check.Same(t, as, want, criteria.Age{Field: "at", As: as}.Undated(int64(1)))
 	}
+	check.Same(t, "elsewhere", "a.at is written in another way, as a field with a dot in its name or below what is no map",
+		criteria.Age{Field: "a.at"}.Undated(criteria.Misplaced{}))
 }

@@ -3,7 +3,6 @@ package criteria
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -19,104 +18,70 @@ const (
 	OfAccounts  = "accounts"
 )
 
-// accountFields are the fields that conditions on accounts have. Those with a dot at their end lead to a key.
-var accountFields = map[string]func(a accounts.Account) any{
-	"email": func(a accounts.Account) any { return orNil(a.Email) },
-	"providers": func(a accounts.Account) any {
-		all := []any{}
-		for _, p := range a.Providers {
-			all = append(all, p.ID)
-		}
-		if a.Password {
-			all = append(all, "password")
-		}
-		if a.PhoneNumber != "" {
-			all = append(all, "phone")
-		}
-		return all
-	},
-	"lastSignInTime": func(a accounts.Account) any {
-		if a.LastLogin == 0 {
-			return nil
-		}
-		return a.LastLogin
-	},
-	"claims.": func(a accounts.Account) any {
-		all := map[string]any{}
-		for name, text := range a.Claims {
-			claim := json.NewDecoder(bytes.NewReader(text))
-			claim.UseNumber()
-			var value any
-			_ = claim.Decode(&value) // it came as JSON
-			all[name] = value
-		}
-		return all
-	},
-}
-
-// objectFields are the fields that conditions on objects have.
-var objectFields = map[string]func(o objects.Object) any{
-	"name": func(o objects.Object) any { return o.Name },
-	"metadata.": func(o objects.Object) any {
-		all := map[string]any{}
-		for key, value := range o.Metadata {
-			all[key] = value
-		}
-		return all
-	},
-}
-
-func orNil(text string) any {
-	if text == "" {
-		return nil
-	}
-	return text
+// fieldsOf are the fields that conditions on items of a kind have. Those with a dot at their end lead to a key.
+var fieldsOf = map[string][]string{
+	OfAccounts: {"claims.", "email", "lastSignInTime", "providers"},
+	OfObjects:  {"metadata.", "name"},
 }
 
 // FieldsOfAccount returns what looks up an account's fields.
-func FieldsOfAccount(a accounts.Account) Lookup { return lookup(accountFields, a) }
-
-// FieldsOfObject returns what looks up an object's fields.
-func FieldsOfObject(o objects.Object) Lookup { return lookup(objectFields, o) }
-
-func lookup[T any](fields map[string]func(T) any, of T) Lookup {
-	return func(field string) (any, bool) {
-		name, key, deeper := strings.Cut(field, ".")
-		if read := fields[name]; read != nil && !deeper {
-			value := read(of)
-			return value, value != nil
-		}
-		if read := fields[name+"."]; read != nil {
-			all, _ := read(of).(map[string]any)
-			if !deeper {
-				return all, true
-			}
-			if value, there := all[key]; there { // a key may have dots, such as the address of a claim
-				return value, there
-			}
-			return documents.Document{Data: all}.Lookup(key)
-		}
-		return nil, false
+func FieldsOfAccount(a accounts.Account) Lookup {
+	providers, claims := []any{}, map[string]any{}
+	for _, p := range a.Providers {
+		providers = append(providers, p.ID)
 	}
+	if a.Password {
+		providers = append(providers, "password")
+	}
+	if a.PhoneNumber != "" {
+		providers = append(providers, "phone")
+	}
+	for name, text := range a.Claims {
+		claim := json.NewDecoder(bytes.NewReader(text))
+		claim.UseNumber()
+		var value any
+		_ = claim.Decode(&value) // it came as JSON
+		claims[name] = value
+	}
+	data := map[string]any{"providers": providers, "claims": claims}
+	if a.Email != "" {
+		data["email"] = a.Email
+	}
+	if a.LastLogin != 0 {
+		data["lastSignInTime"] = a.LastLogin
+	}
+	return lookup(data, "claims")
 }
 
-// FieldsOf returns the names of the fields of a kind of items; nil if they may have any.
-func FieldsOf(kind string) []string {
-	switch kind {
-	case OfAccounts:
-		return slices.Sorted(maps.Keys(accountFields))
-	case OfObjects:
-		return slices.Sorted(maps.Keys(objectFields))
+// FieldsOfObject returns what looks up an object's fields.
+func FieldsOfObject(o objects.Object) Lookup {
+	metadata := map[string]any{}
+	for key, value := range o.Metadata {
+		metadata[key] = value
 	}
-	return nil
+	return lookup(map[string]any{"name": o.Name, "metadata": metadata}, "metadata")
+}
+
+// lookup returns what looks up fields. The keys of one of them may have dots, such as the address of a claim.
+func lookup(data map[string]any, keyed string) Lookup {
+	keys, _ := data[keyed].(map[string]any)
+	return func(field string) (any, bool) {
+		key, isKey := strings.CutPrefix(field, keyed+".")
+		if value, there := keys[key]; isKey && there {
+			return value, true
+		}
+		if field == "" { // nothing has all fields, as a document does
+			return nil, false
+		}
+		return documents.Document{Data: data}.Lookup(field)
+	}
 }
 
 // knows reports whether accounts or objects have a field. isMap says that it holds keys.
 func knows(kind, field string) (known, isMap bool) {
-	all := FieldsOf(kind)
 	name, key, deeper := strings.Cut(field, ".")
-	if isMap = !deeper && slices.Contains(all, name+"."); deeper {
-		return slices.Contains(all, name+".") && key != "", false
+	if isMap = slices.Contains(fieldsOf[kind], name+"."); deeper {
+		return isMap && key != "", false
 	}
-	return isMap || slices.Contains(all, name), isMap
+	return isMap || slices.Contains(fieldsOf[kind], name), isMap
 }

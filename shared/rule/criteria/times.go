@@ -270,6 +270,8 @@ func (a Age) Undated(value any) string {
 	switch f := a.form(); {
 	case a.Field == "":
 		return "the time when it was " + a.clock().reason + " is unknown"
+	case value == Misplaced{}:
+		return a.Field + misplaced
 	case isTime && f.as == forms[0].as:
 		return a.Field + " is before 1971"
 	case isNumber && ofNumbers:

@@ -32,8 +32,23 @@ func (c Condition) Unmet() string {
 	return c.Field + " " + strings.Join(all, ", or ")
 }
 
+// misplaced is what is wrong with a field that is [Lookup.Misplaced].
+const misplaced = " is written in another way, as a field with a dot in its name or below what is no map"
+
+// Unknown returns why nobody can tell whether an item meets a condition.
+func (c Condition) Unknown(of Lookup) string {
+	wrong := " has another type"
+	if of.Misplaced(c.Field) {
+		wrong = misplaced
+	}
+	return c.Field + wrong + ", so it is unknown whether " + c.Words()
+}
+
 // Kept returns why an item is kept that a condition does not let go, and whether somebody should look at it.
 func (c Condition) Kept(a Answer, of Lookup) (reason string, invalid bool) {
+	if a == Unclear && of.Misplaced(c.Field) {
+		return c.Unknown(of), true
+	}
 	value, there := of(c.Field)
 	for _, o := range c.operators() {
 		switch {

@@ -9,7 +9,6 @@ import (
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/internal/decide"
-	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 	"github.com/firesweep/firesweep/shared/engine/undo"
@@ -99,18 +98,7 @@ func (a *Applier) deleteFollowingAccounts(ctx context.Context, all []*decide.Ite
 			end(ctx, remaining(all), a.Heed(ctx, a.Documents.GetAll))
 		}
 	}
-	_, deleted := a.deleteOutside(ctx, all, outside{look: look, send: a.sendAccounts})
-	named := 0
-	for _, item := range deleted { // where an account was expected, and none had the uid
-		reason, of := item.Then.NoAccount, item.Of.Target
-		if reason == "" || item.Fate.Kind != decide.Done || item.Seen != nil {
-			continue
-		}
-		a.Keep(reason, 1)
-		if named++; named <= tell.MaxNamed {
-			a.Notice(ctx, of, cleanup.Notice{Message: of + ": " + reason, Fields: map[string]any{"reason": reason}})
-		}
-	}
+	a.deleteOutside(ctx, all, outside{look: look, send: a.sendAccounts})
 }
 
 func uidsOf(all []*decide.Item) []string {

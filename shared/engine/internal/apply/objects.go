@@ -196,7 +196,7 @@ func (a *Applier) fails(f decide.Fate, by ...*decide.Item) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, item := range by {
-		if item.Fate.Kind <= decide.Kept && f.Kind > item.Fate.Kind {
+		if f.Outweighs(item.Fate) {
 			item.Fate = f
 		}
 	}

@@ -22,7 +22,7 @@ type Fate struct {
 // FateKind says in a word what became of an item.
 type FateKind int
 
-// The fates of an item.
+// The fates of an item, in the order by which one outweighs another: see [Fate.Outweighs].
 const (
 	Done FateKind = iota
 	// Changed is no longer what was judged.
@@ -59,6 +59,10 @@ func FateOf(ctx context.Context, err error) Fate {
 	}
 	return Fate{Kind: Failed, Err: err}
 }
+
+// Outweighs reports whether the fate of one thing that an item leads to takes the place of another's as the item's own: what
+// stays that of what was left alone, and what is left to do or has failed that of either, the first of several.
+func (f Fate) Outweighs(other Fate) bool { return other.Kind <= Kept && f.Kind > other.Kind }
 
 // Ends says what became of the item, unless that is known already.
 func (i *Item) Ends(f Fate) {

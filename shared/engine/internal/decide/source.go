@@ -123,7 +123,7 @@ func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []str
 		asked := parents[:n]
 		parents = parents[n:]
 		limit := *room + 1
-		found, err := s.first(ctx, c.Query(asked...), c.From, limit)
+		found, err := s.first(ctx, c.Query(asked...), "", limit)
 		cut := len(found) == limit
 		if errors.Is(err, documents.ErrTooMuch) {
 			cut, err = true, nil
@@ -136,19 +136,13 @@ func (s *Source) Children(ctx context.Context, c cleanup.Children, parents []str
 		}
 		found = found[:min(len(found), *room)]
 		*room -= len(found)
-		var next documents.Cursor
-		if cut && len(found) > 0 {
-			if next, err = c.Query(asked...).After(found[len(found)-1]); err != nil {
-				return nil, err
-			}
-		}
 		byParent := map[string][]documents.Document{}
 		for _, d := range found {
 			id := parentOf(c, d)
 			byParent[id] = append(byParent[id], d)
 		}
 		for _, id := range asked {
-			all[id] = cleanup.Belonging{Documents: byParent[id], Whole: !cut, Next: next}
+			all[id] = cleanup.Belonging{Documents: byParent[id], Whole: !cut}
 		}
 	}
 	return all, nil

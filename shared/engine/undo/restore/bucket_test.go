@@ -162,8 +162,8 @@ func TestFilesComeBackWithTheBucketsAccess(t *testing.T) {
 }
 
 // TestDeletedBySomebodyElse: an object that somebody else deleted or overwrote before the run was to, which was killed then, or
-// when it cannot have been under way any more, does not come back, nor does one of a folder. Clocks may differ by some seconds; of
-// two versions within these, the last comes back.
+// when it cannot have been under way any more, does not come back, nor does one of a folder. Clocks may differ by some seconds;
+// of two versions within these, the last comes back.
 func TestDeletedBySomebodyElse(t *testing.T) {
 	for after, want := range map[time.Duration]undo.Step{
 		5 * time.Second: undo.Recreate, 20 * time.Second: undo.Nothing,

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/firesweep/firesweep/shared/documents"
-	"github.com/firesweep/firesweep/shared/documents/pace"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
 )
@@ -108,7 +107,7 @@ func (u *undoing) takeAllBack(ctx context.Context) error {
 	if err := u.takeBack(ctx); err != nil || u.stayed > 0 {
 		return err
 	}
-	for some := range slices.Chunk(todos, pace.MaxBatch) {
+	for some := range slices.Chunk(todos, documents.MaxBatch) {
 		refs := make([]documents.Ref, len(some))
 		for i, d := range some {
 			refs[i] = d.Ref()

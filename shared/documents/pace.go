@@ -1,15 +1,18 @@
-// Package pace says how fast requests are sent to Firestore.
-package pace
+package documents
 
-import "golang.org/x/time/rate"
+import (
+	"context"
 
-// Connections is how many connections to Google's service are open. One carries a hundred requests at once, so over a link of
+	"golang.org/x/time/rate"
+)
+
+// connections is how many connections to Google's service are open. One carries a hundred requests at once, so over a link of
 // 40 ms some 2,500 a second.
-const Connections = 4
+const connections = 4
 
-// Lookups is how many lookups of up to 30 ids are under way at once, for all runs of a process. One takes more memory than the
+// lookups is how many lookups of up to 30 ids are under way at once, for all runs of a process. One takes more memory than the
 // page that it is for.
-const Lookups = 40
+const lookups = 40
 
 // MaxBatch is how many writes one request carries at most. Firestore takes up to 500.
 const MaxBatch = 200
@@ -23,5 +26,10 @@ const MaxBatch = 200
 // second after an idle one has 1000 writes at most, and any minute 30,500.
 const writesPerSecond = 500
 
-// NewRate returns the rate of one run.
-func NewRate() *rate.Limiter { return rate.NewLimiter(writesPerSecond, writesPerSecond) }
+// Pace says when writes may be sent; [NewPace] is the one to use on Google's service.
+type Pace interface {
+	WaitN(ctx context.Context, n int) error
+}
+
+// NewPace returns the pace of one run.
+func NewPace() Pace { return rate.NewLimiter(writesPerSecond, writesPerSecond) }
