@@ -99,6 +99,7 @@ func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
 			}
 			return with.change(s.item, run)
 		},
+		Keeps: with.keeps,
 	}
 	r.Reach.Writes = append(r.Reach.Writes, judging.Reach.Writes...)
 	if slices.ContainsFunc(with.With, Deep) {

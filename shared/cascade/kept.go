@@ -9,6 +9,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
@@ -116,6 +117,35 @@ func (w With) keep(in rule.Place) int {
 		}
 	}
 	return 0
+}
+
+// keeps says why something that follows an item that is deleted stays by now, which its commit asked as well: a rule of the list
+// keeps the account, or another document refers to the file.
+func (w With) keeps(ctx context.Context, src cleanup.Source, f cleanup.FollowUp) (why string, err error) {
+	if f.Account != "" {
+		i := &item{Subject: cleanup.Subject{Document: documents.Document{Path: f.Absent.Path()}}}
+		err = w.gatherKept(ctx, src, []*item{i})
+		return i.kept, err
+	}
+	o, there := objects.Object{Name: f.Object.Name}, f.Object.Folder
+	if w.Strict || len(w.named()) == 0 {
+		return "", nil
+	}
+	var exact []any
+	if !there {
+		if o, there, err = src.Object(ctx, f.Object.Name); err != nil || !there {
+			return "", err
+		}
+		cfg := src.Run().Config
+		for _, one := range (objects.Texts{Bucket: cfg.Bucket, EmulatorHost: cfg.Emulators.Storage}).References(o) {
+			exact = append(exact, one)
+		}
+	}
+	used, err := w.used(ctx, src, o, exact, func(documents.Ref) bool { return false })
+	if used {
+		why = keptUsed(w.Place())
+	}
+	return why, err
 }
 
 // rulesAbout returns the rules whose unless is asked about a document that is deleted with an item, besides that of its relation.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"cloud.google.com/go/storage"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -188,6 +189,71 @@ func TestWhatKeepsIsDeletedLast(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWhatIsLeftToDoIsJudgedAgain, for it may wait for months: a file to which another document refers by now stays, and so does
+// a folder with such a file. It stays for good, also where a later run does the rest.
+func TestWhatIsLeftToDoIsJudgedAgain(t *testing.T) {
+	for name, rule := range map[string]array{
+		"a file":   {fields{"objects": "covers/**", "field": "covers[]"}},
+		"a folder": {fields{"objects": "covers/{id}/**"}, fields{"objects": "covers/**", "field": "covers[]"}},
+	} {
+		t.Run(name, func(t *testing.T) { isJudgedAgain(t, rule) })
+	}
+}
+
+func isJudgedAgain(t *testing.T, rule array) {
+	t.Helper()
+	f := start(t, drafts(fields{"maxDuePercent": 100, "with": rule}))
+	if !f.EmbeddedStorage() {
+		t.Skip("only the embedded Storage imitates holds")
+	}
+	hold := func(name string, on bool) {
+		_, err := f.Storage(t).Bucket(f.Bucket).Object(name).Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: on})
+		ok(t, err)
+	}
+	used, held := "covers/due/a.png", "covers/b.png"
+	for _, file := range []string{used, held} {
+		f.Put(t, file, nil, nil)
+		hold(file, true)
+	}
+	f.Set(t, "drafts/due", fields{"updatedAt": old, "covers": array{used, held}})
+	f.Run(t, "")
+	enginetest.Want(t, "documents", 0, len(f.IDs(t, "drafts")))
+	hold(used, false)
+	f.Set(t, "drafts/young", fields{"updatedAt": now, "covers": array{used}})
+	const kept = "another document of drafts refers to it"
+	for _, request := range []string{`{"dryRun":true}`, ""} {
+		if got := f.Run(t, request); got.Kept[kept] == 0 {
+			t.Errorf("%s keeps %v", request, got.Kept)
+		}
+	}
+	f.Delete(t, "drafts/young")
+	hold(held, false)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "files", []string{used}, f.Objects(t))
+	enginetest.Want(t, "left to do", 0, len(f.IDs(t, "cleanupJobs/cleanupThings/cleanupTodo")))
+}
+
+// TestAnAccountThatIsLeftIsJudgedAgain: a rule of the list keeps it by now.
+func TestAnAccountThatIsLeftIsJudgedAgain(t *testing.T) {
+	f := startEntry(t, entry(t, fields{"collection": "users", "age": fields{"field": "seenAt", "months": 1}, "maxDuePercent": 100,
+		"with": array{fields{"account": "{id}"}}},
+		`{"name":"cleanupAccounts","schedule":"0 4 * * *","accounts":"all","age":{"by":"lastActive","days":3000},
+			"unless":[{"document":"admins/{uid}"}]}`))
+	f.Import(t, signedIn("u1", old), signedIn("u2", old))
+	f.Set(t, "users/u1", fields{"seenAt": old})
+	f.Set(t, "users/u2", fields{"seenAt": old})
+	f.Set(t, "admins/somebody", fields{"x": 1})
+	a := watch(f)
+	a.before = fails("DeleteUsers")
+	enginetest.Want(t, "first run", report.Failed, f.Run(t, "").Status)
+	a.before = fails("nothing")
+	f.Set(t, "admins/u1", fields{"since": now})
+	const kept = "the account that would be deleted with it stays, because admins/{uid} exists"
+	enginetest.WantKept(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1), map[string]int{kept: 1})
+	enginetest.Want(t, "accounts", []string{"u1"}, f.Accounts(t))
+	enginetest.Want(t, "left to do", 0, len(f.IDs(t, "cleanupJobs/cleanupThings/cleanupTodo")))
 }
 
 // TestRulesThatDoNotMeet: a rule that is about other documents is not asked, and check does not name it.
