@@ -65,20 +65,14 @@ type did struct {
 }
 
 // did answers with what a run did.
-func (o Options) did(ctx context.Context, q struct{ Run string }) (did, error) {
-	var sum undo.Sum
-	err := o.on(ctx, q.Run, func(p restore.Project) error {
-		sum.Bucket = p.Config.Bucket
-		return p.Contents(ctx, q.Run, func(_, _ int, records []undo.Record) error {
-			sum.Add(records)
-			return nil
-		})
+func (o Options) did(ctx context.Context, q struct{ Run string }) (answer did, err error) {
+	err = o.on(ctx, q.Run, func(p restore.Project) (err error) {
+		answer.Things, answer.Saved, err = p.Things(ctx, q.Run, undo.Sum{Bucket: p.Config.Bucket}, nil)
+		return err
 	})
-	if err != nil && !errors.Is(err, restore.ErrNoLog) {
-		return did{}, err
-	}
-	all := slices.DeleteFunc(sum.Things(), func(t undo.Thing) bool { return t.What == "" })
-	return did{Saved: err == nil, Total: len(all), Things: all[:min(len(all), maxThings)]}, nil
+	all := slices.DeleteFunc(answer.Things, func(t undo.Thing) bool { return t.What == "" })
+	answer.Total, answer.Things = len(all), all[:min(len(all), maxThings)]
+	return answer, err
 }
 
 // Undoing says which run to take back. Without Apply, nothing is done.
@@ -121,11 +115,10 @@ func (o Options) on(ctx context.Context, runID string, f func(restore.Project) e
 	if err != nil {
 		return err
 	}
-	p, closeAll, err := restore.Open(ctx, backends.Hooks{}, cfg, e.Uses(), time.Now)
+	p, closeAll, err := restore.Open(ctx, backends.Hooks{}, cfg, e.Uses(), time.Now, o.List.Jobs)
 	if err != nil {
 		return err
 	}
-	p.Jobs = o.List.Jobs
 	return errors.Join(f(p), closeAll())
 }
 

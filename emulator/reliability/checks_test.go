@@ -546,7 +546,7 @@ func checkApproved(t *testing.T, s subject, _ *expected) (lines []string) {
 		}
 	}
 	plan.Plan = half
-	w.approved = plan.Approve()
+	w.approved = plan.Approve(plan.Binding)
 	before := w.state(t)
 	if rep := w.runJob(t, Undisturbed()); rep.Status != report.Completed || rep.Done() != len(half) {
 		lines = append(lines, fmt.Sprintf("%s, %d of %d approved items are done: %v", rep.Status, rep.Done(), len(half), rep.Failures))

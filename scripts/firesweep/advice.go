@@ -94,31 +94,40 @@ func (p *printer) failures(r *report.Report, said ...report.Failure) {
 	p.Type("run", args...)
 }
 
-// next prints what happens after a run, and what to do.
+// next prints what a run left, what happens after it, and what to do.
 func (p *printer) next(r *report.Report) {
 	const goesOn = "The next run continues from there."
-	var says string
+	var says, toNext, stopped string
+	left, unplanned := r.Left(), r.Kept[report.KeptUnapproved]
+	if left > 0 {
+		toNext = fmt.Sprintf(" %d were left to the next run, or turned out to be kept.", left)
+		stopped = fmt.Sprintf("%d were not done because of a safety limit, and nothing does them before somebody acts.", left)
+	}
 	switch {
-	case r.Status == report.Completed && r.Kept["not in the approved plan"] > 0:
+	case r.Status == report.Completed && unplanned > 0:
 		says = fmt.Sprintf("What was agreed to is done. Due as well, and not in the plan: %s. Do it: %s",
-			plural(r.Kept["not in the approved plan"], "item"), p.cmd("run", r.Job))
+			plural(unplanned, "item"), p.cmd("run", r.Job))
+	case r.Status == report.Completed && left > 0:
+		says = plural(left, "item") + " turned out to be kept."
 	case r.Status == report.Partial && r.Stopped:
-		says = "It was stopped. " + goesOn
+		says = "It was stopped. " + goesOn + toNext
 	case r.Status == report.Partial:
-		says = "It was out of time, or was interrupted. " + goesOn
+		says = "It was out of time, or was interrupted. " + goesOn + toNext
+	case r.Status == report.Skipped && r.WasHeld:
+		says = "It did nothing, because the job is held: " + p.cmd("runs", r.Job)
 	case r.Status == report.Skipped:
 		says = "It did nothing: another run was under way: " + p.cmd("runs", r.Job)
-		if len(r.Warnings) > 0 { // only of a hold is such a run warned
-			says = "It did nothing, because the job is held: " + p.cmd("runs", r.Job)
-		}
+	case r.Status == report.Aborted && slices.ContainsFunc(r.Failures, stopsOnce):
+		says = fmt.Sprintf("%d were not done this time. The next run does them: correct the rule before, or %s", left,
+			p.cmd("hold", r.Job))
 	case r.Status == report.Aborted && r.Done() > 0:
-		says = "Nothing was done of what the limit stopped; the rest was done."
+		says = stopped + " The rest was done."
 	case r.Status == report.Aborted:
-		says = "Nothing was deleted or changed."
+		says = "Nothing was deleted or changed. " + stopped
 	case r.Status == report.Killed:
 		says = "What it did is in its undo log. " + goesOn
 	case r.Status == report.Failed:
-		says = "The next run tries again what failed; everything else is done."
+		says = "The next run tries again what failed." + toNext
 	default:
 		return
 	}

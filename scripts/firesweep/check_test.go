@@ -65,7 +65,6 @@ func TestNotes(t *testing.T) {
 	const group = `collectionGroup: this also finds the top-level users; for those below others only, write "collection": "parents/{parent}/users"`
 	for rule, note := range map[string]string{
 		`"timeZone":"Europe/Berlin","collection":"users","age":"any","gone":[{"document":"teams/{team}"}]`:            "",
-		`"timeZone":"Europe/Athens","collection":"users","age":"any","gone":[{"document":"teams/{team}"}]`:            "Europe/Athens has no 03:30 on 2026-03-29, so nothing runs that night: choose another time, or UTC",
 		`"collectionGroup":"users","age":"any","gone":[{"document":"{parent}"},{"document":"teams/{list[]}/x/{id}"}]`: group,
 		`"collectionGroup":"users","age":"any","unless":[{"field":"hold","==":true}]`:                                 group,
 		`"collection":"chats/{chat}/users","age":"any","unless":[{"document":"chats/{chat}"}]`:                        "",
@@ -369,42 +368,29 @@ func TestProject(t *testing.T) {
 		}
 		return files
 	}
-	active := func(folder, project string) string { return `{"activeProjects":{"` + folder + `":"` + project + `"}}` }
 	for _, tt := range []struct {
-		name, rc, environment, active, flag string
-		said                                string // on standard error; empty: nothing
-		refused                             string
-		linked                              bool // the folder is reached by a symbolic link
+		name, rc, environment, flag string
+		refused                     string
 	}{
 		{name: "the only one", rc: `{"projects":{"staging":"ID"}}`},
-		{name: "the default", rc: `{"projects":{"default":"ID","prod":"other"}}`},
-		{name: "in use", rc: `{"projects":{"default":"other","staging":"ID"}}`, active: "staging"},
-		{name: "in use, without .firebaserc", active: "ID"},
-		{name: "in use, and not the environment's", active: "ID", environment: "another", refused: "the environment says another, and firebase use says ID"},
-		{name: "in use, by a link", rc: `{"projects":{"default":"other","staging":"ID"}}`, active: "staging", linked: true},
+		{name: "two names of the only one", rc: `{"projects":{"default":"ID","prod":"ID"}}`},
+		{name: "several", rc: `{"projects":{"default":"ID","b":"other"}}`, refused: ".firebaserc has several projects: " +
+			"say which one: --project b, or --project default"},
+		{name: "several, and one is the environment's", rc: `{"projects":{"a":"ID","b":"other"}}`, environment: "ID",
+			refused: ".firebaserc has several projects"},
 		{name: "comments", rc: "{ // mine\n\"projects\":{\"default\":\"ID\",}}"},
 		{name: "alias", rc: `{"projects":{"default":"other","staging":"ID"}}`, flag: "staging"},
 		{name: "flag before all", rc: `{"projects":{"default":"other"}}`, environment: "another", flag: "ID"},
 		{name: "environment", rc: `{"projects":{}}`, environment: "ID"},
-		{name: "emulators", rc: `{"projects":{"default":"other"}}`, environment: "ID"},
-		{name: "no default", rc: `{"projects":{"a":"ID","b":"other"}}`, refused: ".firebaserc has several projects and no default: " +
-			"say which one: --project a, or --project b"},
+		{name: "emulators", rc: `{"projects":{"default":"other","b":"another"}}`, environment: "ID"},
 		{name: "none", rc: `{}`, refused: "no project: give --project"},
 		{name: "broken", rc: "{\n\"projects\":}", refused: ".firebaserc: line 2, column 12: invalid character '}'"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := *o
 			o.inApp(t, rc(tt.rc))
-			home := o.dir
-			o.dir = filepath.Join(home, "app")
-			ok(t, os.MkdirAll(filepath.Join(home, ".config/configstore"), 0o700))
-			write(t, filepath.Join(home, ".config/configstore/firebase-tools.json"), active(o.dir, strings.ReplaceAll(tt.active, "ID", o.ID)))
-			if tt.linked {
-				ok(t, os.Symlink(o.dir, filepath.Join(home, "link")))
-				o.dir = filepath.Join(home, "link")
-			}
-			o.env = map[string]string{"HOME": home, google: strings.ReplaceAll(tt.environment, "ID", o.ID), emulator: o.env[emulator]}
-			o.env["USERPROFILE"] = "/mnt/c/Users/me" // as WSL may have it
+			o.dir = filepath.Join(o.dir, "app")
+			o.env = map[string]string{google: strings.ReplaceAll(tt.environment, "ID", o.ID), emulator: o.env[emulator]}
 			if tt.refused != "" && tt.environment != "" {
 				delete(o.env, emulator)
 			}
@@ -426,5 +412,5 @@ func TestProject(t *testing.T) {
 	o.env = map[string]string{"CI": "true"}
 	o.refuses(t, exitWrongUse, "--project my-app may be a project's id, and .firebaserc takes it for an alias of "+o.ID, "plan", "--project", "my-app")
 	o.env = map[string]string{google: "another"}
-	o.refuses(t, exitWrongUse, "the environment says another, and .firebaserc says "+o.ID+" (default): say which one: --project "+o.ID, "plan")
+	o.refuses(t, exitWrongUse, "the environment says another, and .firebaserc says "+o.ID+": say which one: --project "+o.ID, "plan")
 }

@@ -63,7 +63,7 @@ roles/storage.legacyBucketReader on the bucket.`,
   firesweep doctor --project my-project cleanupReports
   firesweep doctor --json | jq '.findings[] | select(.level == "problem")'`,
 		RunE: func(c *cobra.Command, names []string) error {
-			p, err := a.patient(names)
+			p, err := a.patient(c.Context(), names)
 			if err != nil {
 				return err
 			}
@@ -78,11 +78,11 @@ roles/storage.legacyBucketReader on the bucket.`,
 }
 
 // patient returns what is to be checked of jobs.
-func (a *app) patient(names []string) (*patient, error) {
+func (a *app) patient(ctx context.Context, names []string) (*patient, error) {
 	jobs, err := a.jobsNamed(names)
 	p := &patient{app: a, configs: map[string]config.Config{}, found: []finding{}}
 	for _, job := range jobs {
-		cfg, wrong := a.settings(job, readOf(job)...)
+		cfg, wrong := a.settings(ctx, job, readOf(job)...)
 		err = cmp.Or(err, wrong)
 		p.configs[job.Name], p.project, p.emulated = cfg, cfg.Project, cfg.Emulators.Any()
 	}
@@ -132,7 +132,7 @@ func (p *patient) examineGoogle(ctx context.Context) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(databases)) {
-		d := database{p, fire.Projects.Databases, id, "projects/" + p.project + "/databases/" + id}
+		d := database{p, fire.Projects.Databases, id, "projects/" + p.project + "/databases/" + id, "database " + id}
 		d.examine(ctx)
 		for _, job := range databases[id] {
 			for _, index := range job.Indexes {
@@ -149,18 +149,14 @@ func (p *patient) examineGoogle(ctx context.Context) {
 // database is a database that is checked.
 type database struct {
 	*patient
-	service  *firestore.ProjectsDatabasesService
-	id, name string
-}
-
-func (d database) add(level, do, format string, args ...any) {
-	d.patient.add("database "+d.id, level, do, format, args...)
+	service         *firestore.ProjectsDatabasesService
+	id, name, about string
 }
 
 // unknown adds a finding for a request that failed.
 func (d database) unknown(what string, err error) {
 	const do = "It needs roles/datastore.viewer. Make sure that the project and FIRESTORE_DATABASE are right."
-	d.add(levelProblem, do, "%s cannot be read: %s", what, apiError(err))
+	d.add(d.about, levelProblem, do, "%s cannot be read: %s", what, apiError(err))
 }
 
 // examine checks the database itself, and the TTL policies that delete the bundle's own records; terraform/firestore.tf makes the
@@ -172,12 +168,12 @@ func (d database) examine(ctx context.Context) {
 		return
 	}
 	if db.Type != "FIRESTORE_NATIVE" || db.DatabaseEdition == "ENTERPRISE" {
-		d.add(levelProblem, "Use a database in Native mode and Standard edition: neither can be changed.",
+		d.add(d.about, levelProblem, "Use a database in Native mode and Standard edition: neither can be changed.",
 			"It is %s %s: the functions need FIRESTORE_NATIVE, STANDARD.", db.Type, db.DatabaseEdition)
 	}
 	if db.PointInTimeRecoveryEnablement != "POINT_IN_TIME_RECOVERY_ENABLED" {
 		do := fmt.Sprintf("gcloud firestore databases update --enable-pitr --project=%s --database='%s'", d.project, d.id)
-		d.add(levelWarning, do, "Point-in-time recovery is off: a deleted document can be restored for an hour only.")
+		d.add(d.about, levelWarning, do, "Point-in-time recovery is off: a deleted document can be restored for an hour only.")
 	}
 	for _, of := range []struct{ group, what, level string }{
 		{"cleanupRuns", "reports of runs", levelWarning},
@@ -189,7 +185,7 @@ func (d database) examine(ctx context.Context) {
 		} else if field.TtlConfig == nil || field.TtlConfig.State != "ACTIVE" {
 			do := fmt.Sprintf("terraform apply, or: gcloud firestore fields ttls update expireAt --enable-ttl --collection-group=%s "+
 				"--project=%s --database='%s'", of.group, d.project, d.id)
-			d.add(of.level, do, "%s has no active TTL policy on expireAt: %s are kept for ever.", of.group, of.what)
+			d.add(d.about, of.level, do, "%s has no active TTL policy on expireAt: %s are kept for ever.", of.group, of.what)
 		}
 	}
 }
@@ -233,7 +229,7 @@ func (d database) examineIndex(ctx context.Context, job string, wanted manifest.
 		do = "Wait until it is built; the job is tried again."
 	}
 	if is != "READY" {
-		d.add(levelProblem, do, "%s needs the index %s of %s, which is %s.", job, words, wanted.CollectionGroup, is)
+		d.add(d.about, levelProblem, do, "%s needs the index %s of %s, which is %s.", job, words, wanted.CollectionGroup, is)
 	}
 }
 
@@ -268,11 +264,12 @@ func (d database) examineRules(ctx context.Context, service *firebaserules.Proje
 		}
 	}
 	if err != nil {
-		d.add(levelProblem, "It needs roles/firebaserules.viewer, the API firebaserules.googleapis.com, and rules of "+release+".",
-			"Its security rules cannot be tested: %s", apiError(err))
+		const do = "It needs roles/firebaserules.viewer, the API firebaserules.googleapis.com, and rules of "
+		d.add(d.about, levelProblem, do+release+".", "Its security rules cannot be tested: %s", apiError(err))
 	} else if len(may) > 0 {
-		d.add(levelProblem, "Close them: no rule may allow them, and a rule for all documents, {document=**}, must leave them out: "+
-			version.Page("docs/firestore.rules"), "Security rules: anybody who has signed in may %s.", strings.Join(may, ", "))
+		const do = "Close them: no rule may allow them, and a rule for all documents, {document=**}, must leave them out: "
+		d.add(d.about, levelProblem, do+version.Page("docs/firestore.rules"), "Security rules: anybody who has signed in may %s.",
+			strings.Join(may, ", "))
 	}
 }
 

@@ -162,7 +162,7 @@ func TestDoctorOfRulesOfAnotherDatabase(t *testing.T) {
 func (o *operator) examined(t *testing.T, jobs ...string) []finding {
 	t.Helper()
 	a, _ := o.loaded(t)
-	p, err := a.patient(jobs)
+	p, err := a.patient(t.Context(), jobs)
 	ok(t, err)
 	p.examineGoogle(t.Context())
 	return p.found

@@ -23,27 +23,28 @@ func TestEmulators(t *testing.T) {
 	o.refuses(t, exitWrongUse, "FIREBASE_AUTH_EMULATOR_HOST names an emulator that does not answer", "plan")
 	delete(o.env, "FIREBASE_AUTH_EMULATOR_HOST")
 	for _, variable := range []string{"STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"} {
-		for _, host := range []string{"127.0.0.1:1", "http://127.0.0.1:1"} {
+		for _, host := range []string{"127.0.0.1:1", "http://127.0.0.1:1", "http://127.0.0.1:1/"} {
 			maps.DeleteFunc(o.env, func(name, _ string) bool { return strings.Contains(name, "STORAGE_EMULATOR") })
 			o.env[variable] = host
 			o.refuses(t, exitWrongUse, "firesweep: "+variable+" names an emulator that does not answer", "plan")
 		}
 		delete(o.env, variable)
 	}
+	o.env["STORAGE_EMULATOR_HOST"] = strings.TrimSuffix(o.Environment["STORAGE_EMULATOR_HOST"], "/") + "/"
+	o.well(t, "plan", "cleanupOrphanedMedia")
 	out, errs := o.ends(t, exitFine, "plan", "cleanupReports", "--project", "my-app")
 	wantParts(t, out, "project my-app on emulators")
 	want(t, "standard error", "", errs)
 	want(t, "exported", map[string]string{}, o.exported)
 }
 
-// at returns an address in the form of firebase.json.
+// at returns an address in the form of the hub.
 func at(host string) string {
 	name, port, _ := strings.Cut(host, ":")
 	return fmt.Sprintf(`{"host":%q,"port":%s}`, name, port)
 }
 
-// TestEmulatorsOfADemoProject: they are those that the Firebase CLI runs, or else those of firebase.json, without variables, and
-// Google is never asked.
+// TestEmulatorsOfADemoProject: they are those that the Firebase CLI runs, without variables, and Google is never asked.
 func TestEmulatorsOfADemoProject(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -61,55 +62,42 @@ func TestEmulatorsOfADemoProject(t *testing.T) {
 	all := fmt.Sprintf(`{"hub":%s,"firestore":%s,"auth":%s,"storage":%s}`, at(nobody), at(fire), at(auth), at(storage))
 	origin := hub(all)
 	for name, tt := range map[string]struct {
-		firebase, hub string
-		env           map[string]string
-		exported      map[string]string // none: it is refused
-		refused       string
+		hub      string
+		env      map[string]string
+		exported map[string]string // none: it is refused
+		refused  string
 	}{
-		"firebase.json": {
-			firebase: `{"emulators":{ // mine
-				"singleProjectMode":true,"firestore":` + at(fire) + `,"auth":` + at(auth) + `,"storage":` + at(nobody) + `}}`,
-			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth},
-		},
-		"the hub before firebase.json": {
-			firebase: `{"emulators":{"firestore":` + at(nobody) + `}}`, hub: `{"version":"14","origins":["http://127.0.0.1:1",` + fmt.Sprintf("%q", origin) + `]}`,
+		"all": {
+			hub:      `{"version":"14","origins":["http://127.0.0.1:1",` + fmt.Sprintf("%q", origin) + `]}`,
 			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth, "STORAGE_EMULATOR_HOST": storage},
 		},
-		"a hub that is gone": {
-			firebase: `{"emulators":{"firestore":` + at(fire) + `,"auth":` + at(nobody) + `,"storage":` + at(nobody) + `}}`,
-			hub:      `{"version":"14","origins":["http://127.0.0.1:1"]}`,
+		"a hub that is gone":      {hub: `{"version":"14","origins":["http://127.0.0.1:1"]}`, refused: "and the Firebase CLI runs none of Firestore for it"},
+		"a hub without Firestore": {hub: fmt.Sprintf(`{"origins":[%q]}`, hub(`{"auth":`+at(auth)+`}`)), refused: "runs none of Firestore for it"},
+		"one that does not answer": {
+			hub:     fmt.Sprintf(`{"origins":[%q]}`, hub(`{"firestore":`+at(fire)+`,"auth":`+at(nobody)+`}`)),
+			refused: "FIREBASE_AUTH_EMULATOR_HOST names an emulator that does not answer",
+		},
+		"variables": {env: map[string]string{"FIRESTORE_EMULATOR_HOST": fire}, exported: map[string]string{}},
+		"a variable of another": {
+			hub:      fmt.Sprintf(`{"origins":[%q]}`, hub(`{"firestore":`+at(fire)+`,"storage":`+at(nobody)+`}`)),
+			env:      map[string]string{"FIREBASE_STORAGE_EMULATOR_HOST": storage},
 			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire},
 		},
-		"a hub without Firestore": {
-			firebase: `{"emulators":{"firestore":` + at(fire) + `}}`,
-			hub:      fmt.Sprintf(`{"origins":[%q]}`, hub(`{"auth":`+at(auth)+`}`)), refused: " and none of Firestore answers",
-		},
-		"variables": {
-			firebase: `{"emulators":{"firestore":` + at(nobody) + `}}`, env: map[string]string{"FIRESTORE_EMULATOR_HOST": fire}, exported: map[string]string{},
-		},
-		"a variable of another": {
-			firebase: `{"emulators":{"firestore":` + at(fire) + `,"auth":` + at(nobody) + `,"storage":` + at(nobody) + `}}`,
-			env:      map[string]string{"FIREBASE_STORAGE_EMULATOR_HOST": storage}, exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire},
-		},
-		"nothing": {
-			firebase: `{"emulators":{"firestore":` + at(nobody) + `,"auth":` + at("127.0.0.1:2") + `,"storage":` + at("127.0.0.1:3") + `}}`,
-			refused: "is a project that only emulators have, and none of Firestore answers (tried firestore at 127.0.0.1:1, auth at 127.0.0.1:2, " +
-				"storage at 127.0.0.1:3). Start them: firebase emulators:start --project " + o.ID,
-		},
-		"firebase.json that is none": {firebase: `{"emulators":[]}`, refused: "firebase.json: json: cannot unmarshal array"},
-		"a port that is none":        {firebase: `{"emulators":{"firestore":{"port":"x"}}}`, refused: "firebase.json: emulators.firestore: json"},
+		"nothing": {refused: "is a project that only emulators have, and the Firebase CLI runs none of Firestore for it. " +
+			"Start them: firebase emulators:start --project " + o.ID + ". Or set FIRESTORE_EMULATOR_HOST"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := *o
 			o.exported = map[string]string{}
-			o.inApp(t, map[string]string{"firesweep.json": drafts, "firebase.json": tt.firebase, "tmp": ""})
+			o.inApp(t, map[string]string{"firesweep.json": drafts, "firebase.json": "{}", "tmp": ""})
 			if tt.hub != "" {
 				write(t, o.dir+"/tmp/hub-"+o.ID+".json", tt.hub)
 			}
 			o.env = map[string]string{"GOOGLE_CLOUD_PROJECT": o.ID, "TMPDIR": o.dir + "/tmp"}
 			maps.Copy(o.env, tt.env)
 			if tt.refused != "" {
-				o.refuses(t, exitWrongUse, tt.refused, "plan")
+				_, errs := o.ends(t, exitWrongUse, "plan")
+				wantParts(t, errs, tt.refused)
 				return
 			}
 			out, errs := o.ends(t, exitFine, "plan")
@@ -120,11 +108,11 @@ func TestEmulatorsOfADemoProject(t *testing.T) {
 	}
 }
 
-// TestWhereEmulatorsListen: everywhere is here, and what firebase.json does not say is the Firebase CLI's default.
+// TestWhereEmulatorsListen: everywhere is here.
 func TestWhereEmulatorsListen(t *testing.T) {
 	t.Parallel()
 	for text, listens := range map[string]string{
-		`{"port":8080}`: "127.0.0.1:8080", `{"host":"0.0.0.0","port":1}`: "127.0.0.1:1", `{"host":"localhost","port":1}`: "127.0.0.1:1",
+		`{"host":"0.0.0.0","port":1}`: "127.0.0.1:1", `{"host":"localhost","port":1}`: "127.0.0.1:1",
 		`{"host":"::","port":1}`: "[::1]:1", `{"host":"db","port":1}`: "db:1",
 	} {
 		var a address
@@ -134,12 +122,6 @@ func TestWhereEmulatorsListen(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	o := &operator{}
-	o.inApp(t, map[string]string{"firesweep.json": drafts})
-	a, _ := o.loaded(t)
-	hosts, err := a.configured()
-	ok(t, err)
-	want(t, "defaults", map[string]string{"firestore": "127.0.0.1:8080", "auth": "127.0.0.1:9099", "storage": "127.0.0.1:9199"}, hosts)
 }
 
 // between returns what of a text is after one mark and before the next other one.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -30,7 +29,7 @@ type foundThing struct {
 func (a *app) runsOf(ctx context.Context, what string, all bool) error {
 	found, runs := []foundThing{}, 0
 	at := a.progress(ctx, "reading the undo logs")
-	err := a.eachDatabase(func(on manifest.Entry) error {
+	err := a.eachDatabase(ctx, func(on manifest.Entry) error {
 		p, err := a.reading(ctx, on)
 		if err != nil {
 			return err
@@ -64,21 +63,21 @@ func (a *app) find(ctx context.Context, p restore.Project, runID, what string, a
 	if err != nil {
 		return nil, err
 	}
-	rep := &report.Report{Bucket: a.bucketOf(runID)}
+	var rep *report.Report
+	var undone *report.Undone
 	if saved {
 		if rep, err = report.Of(doc); err != nil {
 			return nil, err
 		}
+		undone = rep.Undone
 	}
-	sum := undo.Sum{Bucket: rep.Bucket, Names: true, Of: func(r undo.Record) bool { return concerns(r, what) }}
-	sum.Killed = rep.Status == report.Killed || !saved && a.entryOfRun(runID).Trigger != manifest.Tasks
-	if err := readLog(ctx, p, runID, at, &sum); err != nil && !errors.Is(err, restore.ErrNoLog) { // or else it has just expired
-		return nil, err
+	sum := a.sum(ctx, runID, rep)
+	sum.Names, sum.Of = true, func(r undo.Record) bool { return concerns(r, what) }
+	things, _, err := p.Things(ctx, runID, sum, at.reading(runID)) // without a log, it has just expired
+	for _, t := range things {
+		found = append(found, foundThing{runID, t.Target, t.What, t.Reason, undone})
 	}
-	for _, t := range sum.Things() {
-		found = append(found, foundThing{runID, t.Target, t.What, t.Reason, rep.Undone})
-	}
-	return found, nil
+	return found, err
 }
 
 // concerns reports whether a record is of something, of what is below it, or of what belongs to it.

@@ -124,7 +124,7 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 		by := jobstate.Hold{At: a.clock().UTC(), By: who(), Why: f.because}
 		var back []string
 		for _, path := range f.keep {
-			if err := a.mustBeThere(c.Context(), path); err != nil {
+			if err := a.mustBeThere(c.Context(), a.aside(f.yes), path); err != nil {
 				return err
 			}
 			h.Keep = append(h.Keep, keptItem{Kept: jobstate.Kept{Path: path, Hold: by}})
@@ -170,35 +170,71 @@ func (a *app) hold(c *cobra.Command, f holdFlags, names []string) error {
 	return a.change(c, f.yes, names, h, question, held, steps...)
 }
 
-// mustBeThere refuses a path that keeps nothing: where no database has a document, or one below it, and of objects in a bucket
-// that no job uses; and an account that does not exist, if it can be looked up. Objects are not looked up.
-func (a *app) mustBeThere(ctx context.Context, path string) error {
-	if uid, isAccount := strings.CutPrefix(path, report.AccountPrefix); isAccount {
-		var there map[string]bool
-		err := a.on(ctx, a.All[0], func(p restore.Project) (err error) {
-			there, err = p.Accounts.Exist(ctx, []string{uid})
-			return err
-		}, config.Firestore, config.Auth)
-		if err == nil && !there[uid] { // who may not look may hold all the same
-			return wrongUse("--keep: there is no account %s", uid)
-		}
-		return nil
+// mustBeThere refuses to keep what is not there. Who may not look for objects and accounts may keep them all the same.
+func (a *app) mustBeThere(ctx context.Context, p *printer, path string) error {
+	uid, isAccount := strings.CutPrefix(path, report.AccountPrefix)
+	object, isObject := strings.CutPrefix(path, report.ObjectPrefix)
+	var there bool
+	var err error
+	switch {
+	case isAccount:
+		there, err = a.accountThere(ctx, uid)
+	case isObject:
+		there, err = a.objectThere(ctx, object)
+	default:
+		there, err = a.documentThere(ctx, path)
 	}
-	if name, isObject := strings.CutPrefix(path, report.ObjectPrefix); isObject {
-		var used []string
-		for _, e := range a.All {
-			used = append(used, config.For(e.Name, a.getenv)("STORAGE_BUCKET"))
-		}
-		bucket, _, _ := strings.Cut(name, "/")
-		if used = slices.Compact(slices.Sorted(slices.Values(used))); used[0] != "" && !slices.Contains(used, bucket) {
-			return wrongUse("--keep: no job uses the bucket %s: they use %s", bucket, strings.Join(used, ", "))
-		}
+	switch {
+	case err != nil && (!isAccount && !isObject || errors.As(err, new(usageError)) || ctx.Err() != nil):
+		return err
+	case err != nil:
+		p.Say(yellow, 0, 2, "Nobody could look for %s, so make sure that it is spelt right: %s", path, err)
 		return nil
+	case there:
+		return nil
+	case isAccount:
+		return wrongUse("--keep: there is no %s", path)
+	case isObject:
+		return wrongUse("--keep: there is no file %s: is it misspelt? A folder's name ends with a slash", path)
 	}
-	there := false
+	return wrongUse("--keep: there is no document %s and none below it: is it misspelt? If it is a file or a folder, write "+
+		"gs://%s/%s", path, cmp.Or(a.getenv("STORAGE_BUCKET"), "BUCKET"), path)
+}
+
+func (a *app) accountThere(ctx context.Context, uid string) (bool, error) {
+	_, o, err := a.openedFor(ctx, a.All[0], config.Firestore, config.Auth)
+	if err != nil {
+		return false, err
+	}
+	there, err := o.Accounts.Writer().Exist(ctx, []string{uid})
+	return there[uid], err
+}
+
+// objectThere reports whether there is an object, or one in a folder. The bucket must be one that a job uses.
+func (a *app) objectThere(ctx context.Context, path string) (bool, error) {
+	bucket, name, _ := strings.Cut(path, "/")
+	var used []string
+	for _, e := range a.All {
+		cfg, o, err := a.openedFor(ctx, e, config.Firestore, config.Storage)
+		if err != nil {
+			return false, err
+		}
+		if cfg.Bucket != bucket {
+			used = append(used, cfg.Bucket)
+			continue
+		}
+		first, err := o.Objects.Reader().First(ctx, name, false, 1) // of the names that begin so, the shortest is the first
+		return len(first) > 0 && (first[0].Name == name || strings.HasSuffix(name, "/")), err
+	}
+	slices.Sort(used)
+	return false, wrongUse("--keep: no job uses the bucket %s: they use %s", bucket, strings.Join(slices.Compact(used), ", "))
+}
+
+// documentThere reports whether a database has a document, or one below it.
+func (a *app) documentThere(ctx context.Context, path string) (there bool, err error) {
 	above, isAbove := strings.CutSuffix(path, "/")
 	ref, noDocument := documents.RefOf(above)
-	err := a.eachDatabase(func(on manifest.Entry) error {
+	err = a.eachDatabase(ctx, func(on manifest.Entry) error {
 		if there {
 			return nil
 		}
@@ -219,11 +255,7 @@ func (a *app) mustBeThere(ctx context.Context, path string) error {
 		}
 		return err
 	})
-	if err == nil && !there {
-		err = wrongUse("--keep: there is no document %s and none below it: is it misspelt? If it is a file or a folder, write "+
-			"gs://%s/%s", path, cmp.Or(a.getenv("STORAGE_BUCKET"), "BUCKET"), path)
-	}
-	return err
+	return there, err
 }
 
 func (a *app) resumeCommand() *cobra.Command {
@@ -308,7 +340,7 @@ func (h holding) forAll() []heldJob {
 func (a *app) holding(ctx context.Context, all bool, names []string) (h holding, err error) {
 	h = holding{Jobs: []heldJob{}, Keep: []keptItem{}}
 	defer a.progress(ctx, "reading the jobs' records").stop()
-	err = a.eachDatabase(func(on manifest.Entry) error {
+	err = a.eachDatabase(ctx, func(on manifest.Entry) error {
 		p, err := a.reading(ctx, on)
 		if err != nil {
 			return err
@@ -316,7 +348,7 @@ func (a *app) holding(ctx context.Context, all bool, names []string) (h holding,
 		records, err := jobstate.Records(ctx, p.DB.Reader)
 		there := map[string]jobstate.Record{jobstate.AllJobs: {Job: jobstate.AllJobs}}
 		for _, e := range a.All {
-			cfg, wrong := a.settings(e, config.Firestore)
+			cfg, wrong := a.settings(ctx, e, config.Firestore)
 			uses := func(job manifest.Entry) bool { return job.Name == e.Name || job.Worker == e.Name }
 			if cfg.Database == p.Config.Database && (len(names) > 0 || slices.ContainsFunc(a.used(), uses)) {
 				there[e.Name] = jobstate.Record{Job: e.Name}
@@ -412,7 +444,8 @@ func (a *app) change(c *cobra.Command, yes bool, names []string, h holding, ques
 			}
 			return context.Cause(c.Context())
 		}
-		err = errors.Join(err, a.eachDatabase(func(e manifest.Entry) error { return a.on(c.Context(), e, each, config.Firestore) }))
+		on := func(e manifest.Entry) error { return a.on(c.Context(), e, each, config.Firestore) }
+		err = errors.Join(err, a.eachDatabase(c.Context(), on))
 	}
 	if err != nil {
 		return err

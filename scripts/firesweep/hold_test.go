@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -138,7 +140,7 @@ func TestHoldAndStop(t *testing.T) {
 	o := newOperator(t)
 	runID := o.underWayRun(t)
 	out, _ := o.ends(t, exitFailed, "run", "--yes", "--confirm", o.ID, "cleanupReports")
-	wantParts(t, oneLine(out), "cleanupReports: Run "+runID+" is under way. Its lease ends at 2026-01-10 15:05 UTC at the latest.",
+	wantParts(t, oneLine(out), "a run does nothing yet: Run "+runID+" is under way. Its lease ends at 2026-01-10 15:05 UTC at the latest.",
 		"It did nothing: another run was under way")
 	wantParts(t, oneLine(o.well(t, "hold", "--yes", "--stop", "cleanupReports")), runID+" is told to stop, which takes seconds. If it was killed, "+
 		"its lease ends at 2026-01-10 15:05 UTC. See: firesweep runs cleanupReports", "firesweep resume cleanupReports")
@@ -189,13 +191,47 @@ func TestHoldKeep(t *testing.T) {
 	want(t, "left", 0, len(o.Documents(t, "reports")))
 }
 
+// TestHoldKeepsFiles: what no job would keep is refused, also where the command chooses the bucket itself, and who may not look may
+// keep it all the same.
+func TestHoldKeepsFiles(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t, "STORAGE_BUCKET=")
+	o.Bucket = o.ID + ".firebasestorage.app"
+	o.Put(t, "u1/a.png", nil, nil)
+	keep := func(path string) []string {
+		return []string{"hold", "--yes", "--because", "court order", "--keep", path}
+	}
+	for path, says := range map[string]string{
+		"gs://" + o.ID + ".appspot.com/u1/": "--keep: no job uses the bucket " + o.ID + ".appspot.com: they use " + o.Bucket,
+		"gs://" + o.Bucket + "/u2/":         "--keep: there is no file gs://" + o.Bucket + "/u2/: is it misspelt?",
+		"gs://" + o.Bucket + "/u1/b.png":    "--keep: there is no file ",
+		"gs://" + o.Bucket + "/u1/a":        "--keep: there is no file ",
+		"gs://" + o.Bucket + "/u1":          "--keep: there is no file ",
+	} {
+		_, errs := o.ends(t, exitWrongUse, keep(path)...)
+		wantParts(t, errs, says)
+	}
+	for _, name := range []string{"u1/", "u1/a.png"} {
+		out, _ := o.ends(t, exitFine, keep("gs://"+o.Bucket+"/"+name)...)
+		wantParts(t, out, "The jobs keep it")
+		wantNone(t, out, "Nobody could look")
+	}
+	denied := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	t.Cleanup(denied.Close)
+	o.env["STORAGE_EMULATOR_HOST"], o.env["STORAGE_BUCKET"] = denied.URL, o.Bucket
+	wantParts(t, oneLine(o.well(t, keep("gs://"+o.Bucket+"/u3/")...)), "Nobody could look for gs://"+o.Bucket+"/u3/, so make sure that it is spelt right",
+		"The jobs keep it")
+}
+
 // TestListOfMuchThatIsKept: the first is shown.
 func TestListOfMuchThatIsKept(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	args := []string{"hold", "--yes", "--because", "an appeal"}
 	for n := range listed + 2 {
-		args = append(args, "--keep", fmt.Sprintf("gs://%s/u%02d", o.Bucket, n))
+		name := fmt.Sprintf("u%02d", n)
+		o.Put(t, name, nil, nil)
+		args = append(args, "--keep", "gs://"+o.Bucket+"/"+name)
 	}
 	o.well(t, args...)
 	out := o.well(t, "hold")

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/firesweep/firesweep/scripts/firesweep/look"
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
@@ -37,7 +36,7 @@ roles/storage.objectViewer and roles/firebaseauth.viewer.`,
 }
 
 func (a *app) init(c *cobra.Command, yes bool) error {
-	cfg, err := a.settings(toLook, config.Firestore)
+	cfg, err := a.settings(c.Context(), manifest.Entry{Name: "init"}, config.Firestore)
 	if err != nil {
 		return err
 	}
@@ -85,30 +84,29 @@ func (a *app) init(c *cobra.Command, yes bool) error {
 	return nil
 }
 
-// toLook stands for a job in the settings of a look at a project.
-var toLook = manifest.Entry{Name: "init"}
-
 // look looks at the project by connections that only read. With an emulator of Firestore, it asks only what is emulated.
 func (a *app) look(ctx context.Context, cfg config.Config) (found *look.Findings, err error) {
-	p, err := a.reading(ctx, toLook)
+	uses, on := []config.Backend{config.Firestore}, cfg.Emulators
+	if on.Firestore == "" || on.Auth != "" {
+		uses = append(uses, config.Auth)
+	}
+	var noBucket error
+	if on.Firestore == "" || on.Storage != "" {
+		var withBucket config.Config
+		if withBucket, noBucket = a.settings(ctx, manifest.Entry{Name: "init"}, config.Firestore, config.Storage); noBucket == nil {
+			cfg, uses = withBucket, append(uses, config.Storage)
+		}
+	}
+	o, err := a.opened(ctx, cfg, uses...)
 	if err != nil {
 		return nil, err
 	}
-	l := look.Project{DB: p.DB.Reader, Reads: look.Reads, Now: a.clock(), Rules: a.List}
-	on := cfg.Emulators
-	var noBucket error
-	if on.Firestore == "" || on.Storage != "" {
-		if l.Bucket, noBucket = a.openBucket(ctx, toLook); noBucket == nil {
-			defer func() { err = errors.Join(err, l.Bucket.Close()) }()
-		}
+	l := look.Project{DB: o.Documents.Reader(), Reads: look.Reads, Now: a.clock(), Rules: a.List}
+	if o.Objects != nil {
+		l.Bucket = new(o.Objects.Reader())
 	}
-	if on.Firestore == "" || on.Auth != "" {
-		client, err := accounts.Open(ctx, a.getenv("GOOGLE_CLOUD_PROJECT"), true, accounts.ReadOnly(nil))
-		if err != nil {
-			return nil, err
-		}
-		reader := client.Writer().Reader
-		l.Accounts = &reader
+	if o.Accounts != nil {
+		l.Accounts = new(o.Accounts.Writer().Reader)
 	}
 	if found, err = look.Look(ctx, l); noBucket != nil && err == nil {
 		found.Unseen = append(found.Unseen, "files: "+noBucket.Error())

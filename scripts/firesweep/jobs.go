@@ -12,6 +12,7 @@ import (
 
 	"cloud.google.com/go/firestore"
 
+	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
@@ -45,11 +46,6 @@ func (a *application) jobsNamed(names []string) ([]manifest.Entry, error) {
 	return chosen, nil
 }
 
-// bucketOf returns the bucket of the function that made a run.
-func (a *app) bucketOf(runID string) string {
-	return config.For(a.entryOfRun(runID).Name, a.getenv)("STORAGE_BUCKET")
-}
-
 // entryOfRun returns the job or worker that a run's id begins with. Of a rule that is there no more, it has the name alone.
 func (a *application) entryOfRun(runID string) manifest.Entry {
 	name, _, _ := strings.Cut(runID, "-")
@@ -60,7 +56,7 @@ func (a *application) entryOfRun(runID string) manifest.Entry {
 }
 
 // settings reads the settings of a job that uses the given backends, from the variables that the function has.
-func (a *app) settings(e manifest.Entry, uses ...config.Backend) (config.Config, error) {
+func (a *app) settings(ctx context.Context, e manifest.Entry, uses ...config.Backend) (config.Config, error) {
 	project, err := a.project()
 	if err != nil {
 		return config.Config{}, err
@@ -69,7 +65,7 @@ func (a *app) settings(e manifest.Entry, uses ...config.Backend) (config.Config,
 		return config.Config{}, wrongUse("GOOGLE_CLOUD_PROJECT_%s is %s, and the project is %s: unset it", e.Name, own, project)
 	}
 	if slices.Contains(uses, config.Storage) && config.For(e.Name, a.getenv)("STORAGE_BUCKET") == "" {
-		if err := a.chooseBucket(project); err != nil {
+		if err := a.chooseBucket(ctx, project); err != nil {
 			return config.Config{}, err
 		}
 	}
@@ -82,22 +78,21 @@ func (a *app) settings(e manifest.Entry, uses ...config.Backend) (config.Config,
 
 // on opens backends of a function with the caller's credentials, calls f, and closes them.
 func (a *app) on(ctx context.Context, e manifest.Entry, f func(restore.Project) error, uses ...config.Backend) error {
-	cfg, err := a.settings(e, uses...)
+	cfg, err := a.settings(ctx, e, uses...)
 	if err != nil {
 		return err
 	}
-	p, closeAll, err := restore.Open(ctx, a.hooks, cfg, uses, a.clock)
+	p, closeAll, err := restore.Open(ctx, a.hooks, cfg, uses, a.clock, a.Jobs)
 	if err != nil {
 		return err
 	}
-	p.Jobs = a.Jobs
 	return errors.Join(f(p), closeAll())
 }
 
 // eachDatabase calls f with a function for each database that functions work on, but some. Each has records of its own.
-func (a *app) eachDatabase(f func(on manifest.Entry) error, but ...string) error {
+func (a *app) eachDatabase(ctx context.Context, f func(on manifest.Entry) error, but ...string) error {
 	for _, e := range a.All {
-		c, err := a.settings(e, config.Firestore)
+		c, err := a.settings(ctx, e, config.Firestore)
 		if err == nil && !slices.Contains(but, c.Database) {
 			but = append(but, c.Database)
 			err = f(e)
@@ -122,28 +117,40 @@ func who() string {
 	return u.Username + "@" + host
 }
 
-// reading opens the database of a job by a connection that refuses writes, and stays open until the command ends.
+// opened opens backends by connections that refuse writes, and stay open until the command ends.
+func (a *app) opened(ctx context.Context, cfg config.Config, uses ...config.Backend) (o *backends.Opened, err error) {
+	what := fmt.Sprint(cfg.Database, " ", cfg.Bucket, " ", uses)
+	if o = a.readers[what]; o == nil {
+		// They are used longer than what reads first.
+		if o, err = a.hooks.ReadOnly().Open(context.WithoutCancel(ctx), cfg, uses, true); err == nil {
+			a.readers[what] = o
+		}
+	}
+	return o, err
+}
+
+// openedFor is [app.opened] of what a job works on, with its settings.
+func (a *app) openedFor(ctx context.Context, job manifest.Entry, uses ...config.Backend) (
+	cfg config.Config, o *backends.Opened, err error,
+) {
+	if cfg, err = a.settings(ctx, job, uses...); err == nil {
+		o, err = a.opened(ctx, cfg, uses...)
+	}
+	return cfg, o, err
+}
+
+// reading opens the database of a job by a connection that refuses writes.
 func (a *app) reading(ctx context.Context, job manifest.Entry) (p restore.Project, err error) {
-	cfg, err := a.settings(job, config.Firestore)
+	cfg, o, err := a.openedFor(ctx, job, config.Firestore)
 	if err != nil {
 		return p, err
 	}
-	c := a.readers[cfg.Database]
-	if c == nil {
-		at := documents.Database{Project: cfg.Project, ID: cfg.Database, EmulatorHost: cfg.Emulators.Firestore}
-		// It is used longer than what reads first.
-		c, err = documents.Open(context.WithoutCancel(ctx), at, append(documents.ReadOnly(), a.hooks.Dial...)...)
-		if err != nil {
-			return p, err
-		}
-		a.readers[cfg.Database] = c
-	}
-	return restore.Project{Config: cfg, DB: c.Writer(nil), Clock: a.clock, Jobs: a.Jobs}, nil
+	return restore.Project{Config: cfg, DB: o.Documents.Writer(nil), Clock: a.clock, Jobs: a.Jobs}, nil
 }
 
 func (a *app) closeReaders() {
-	for _, c := range a.readers {
-		_ = c.Close() // everything has been read
+	for _, o := range a.readers {
+		_ = o.Close() // everything has been read
 	}
 }
 
@@ -249,7 +256,7 @@ func (a *app) unsaved(ctx context.Context, job manifest.Entry, isIt func(runID s
 	case err == nil && killed != nil && isIt(killed.RunID):
 		found = seen{runID: killed.RunID, report: killed}
 	case err == nil && isIt(record.Holder) && !jobstate.ByUndo(record.Holder) && now.Before(record.Until):
-		found = seen{runID: record.Holder, why: a.underWay(job.Name, record)}
+		found = seen{runID: record.Holder, why: a.underWay(job.Name, record.State)}
 	}
 	return found, err
 }

@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -29,7 +28,6 @@ import (
 
 	_ "github.com/firesweep/firesweep" // registers all functions
 	"github.com/firesweep/firesweep/shared/backends"
-	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/quota"
@@ -39,7 +37,7 @@ import (
 // Exit codes.
 const (
 	exitFine        = 0
-	exitFailed      = 1   // something failed or was aborted
+	exitFailed      = 1   // something failed, was aborted or skipped
 	exitWrongUse    = 2   // wrong arguments or settings; nothing was begun
 	exitInterrupted = 130 // by Ctrl-C
 )
@@ -70,10 +68,11 @@ type app struct {
 	rulesFlag string // --rules; empty: what is found from dir on
 	json      bool   // --json
 
-	answers *bufio.Reader                // of in, once somebody was asked
-	readers map[string]*documents.Client // of databases where something was read
+	answers *bufio.Reader               // of in, once somebody was asked
+	readers map[string]*backends.Opened // of what was read
 
-	chosen string // the bucket, where STORAGE_BUCKET names none; empty: none was needed
+	chosen   string // the bucket, where STORAGE_BUCKET names none; empty: none was needed
+	noBucket error  // why none was found
 
 	given string // as the printer has it
 
@@ -97,7 +96,7 @@ func main() {
 	width, colour := outputOf(os.Stdout, os.Getenv)
 	a := &app{
 		in: os.Stdin, out: os.Stdout, errs: os.Stderr, getenv: os.Getenv, clock: time.Now, sleep: gax.Sleep,
-		readers: map[string]*documents.Client{}, dir: dir, google: asCaller, credentials: findCredentials, export: os.Setenv,
+		readers: map[string]*backends.Opened{}, dir: dir, google: asCaller, credentials: findCredentials, export: os.Setenv,
 		screen: streams{in: isTerminal(os.Stdin), errs: isTerminal(os.Stderr), colour: colour, width: width},
 	}
 	code := a.run(ctx, os.Args[1:])
@@ -208,35 +207,12 @@ are the application default ones: gcloud auth application-default login. If
 emulator variables are set, such as FIRESTORE_EMULATOR_HOST, the emulators are
 used.
 
-Exit codes: 0 fine, 1 something failed or was aborted, 2 wrong use, or nobody
-agreed, 130 interrupted. What --json writes: ` + version.Page("docs/command.md"),
-		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2,
-		Args: isCommand,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return c.Help()
-		},
+Exit codes: 0 fine, 1 something failed, was aborted or skipped, 2 wrong use, or
+nobody agreed, 130 interrupted. What --json writes: ` + version.Page("docs/command.md"),
+		SilenceErrors: true, SilenceUsage: true, DisableSuggestions: true,
 	}
-	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(&cobra.Group{ID: begin, Title: "Begin:"}, &cobra.Group{ID: act, Title: "Delete:"},
 		&cobra.Group{ID: lookBack, Title: "Look back:"}, &cobra.Group{ID: off, Title: "Off and on:"})
-	root.SetHelpCommand(&cobra.Command{
-		Use: "help [COMMAND]", Short: "Help about a command", Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, names []string) error {
-			of, rest, err := root.Find(names)
-			if err == nil {
-				err = isCommand(root, rest)
-			}
-			if err != nil {
-				return err
-			}
-			of.InitDefaultHelpFlag()
-			return of.Help()
-		},
-	})
-	root.AddCommand(&cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		Run: func(*cobra.Command, []string) { fmt.Fprintln(a.out, "firesweep version "+version.String()) },
-	})
 	root.PersistentFlags().StringVar(&a.rulesFlag, "rules", "", "read your rules from `FILE`, not from firesweep.json")
 	for _, group := range []struct {
 		id   string
@@ -278,48 +254,10 @@ func asGiven(c *cobra.Command, names ...string) (text string) {
 
 // valuesOf returns the values of a flag that was given.
 func valuesOf(f *pflag.Flag) []string {
-	if several, ok := f.Value.(interface{ GetSlice() []string }); ok {
+	if several, ok := f.Value.(pflag.SliceValue); ok {
 		return several.GetSlice()
 	}
 	return []string{f.Value.String()}
-}
-
-// isCommand refuses what is no command, and names the one that may be meant.
-func isCommand(root *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	meant := ""
-	if names := root.SuggestionsFor(args[0]); len(names) > 0 {
-		meant = "is it " + strings.Join(names, " or ") + "? "
-	}
-	return wrongUse("unknown command %q: %sfiresweep --help lists all", args[0], meant)
-}
-
-// flagError is what is said of wrong flags. It names the one that may be meant.
-func flagError(c *cobra.Command, err error) error {
-	if wrong := new(pflag.InvalidValueError); errors.As(err, &wrong) {
-		must := map[string]string{"int": "a whole number", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
-		return wrongUse("--%s is %q: it must be %s", wrong.GetFlag().Name, wrong.GetValue(), must)
-	}
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
-		return usageError{err}
-	}
-	if words := c.Flags().Args(); !c.HasParent() && len(words) > 0 { // the flag is of a command that is none
-		return isCommand(c, words)
-	}
-	flags := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra looks for the nearest of commands alone
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" {
-			flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
-		}
-	})
-	meant := ""
-	if names := flags.SuggestionsFor(unknown.GetSpecifiedName()); len(names) > 0 {
-		meant = "is it --" + strings.Join(names, " or --") + "? "
-	}
-	return wrongUse("%w: %s%s --help lists all", err, meant, c.CommandPath())
 }
 
 // prepare finds the rules and the project that a command is about.

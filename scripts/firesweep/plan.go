@@ -15,6 +15,7 @@ import (
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/declared/doubts"
+	"github.com/firesweep/firesweep/shared/declared/gaps"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -30,6 +31,8 @@ type planned struct {
 	Warnings []string       `json:"warnings,omitempty"` // such as documents that cannot be judged
 	Doubts   []string       `json:"doubts,omitempty"`   // what the project's documents tell against one of your rules
 	Held     *jobstate.Hold `json:"held,omitempty"`     // a run does nothing; nil: nobody holds the job
+
+	binding report.Binding // what the plan is for
 
 	err  error  // as Error
 	does string // what a rule does that changes documents, in words
@@ -78,7 +81,7 @@ are billed as in a run.`,
 }
 
 func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
-	jobs, err := a.toPlan(names, readOf)
+	jobs, err := a.toPlan(c.Context(), names, readOf)
 	if err != nil {
 		return err
 	}
@@ -114,7 +117,9 @@ func (a *app) plan(c *cobra.Command, f planFlags, names []string) error {
 
 // toPlan returns the jobs of these names, or those of the application if no name is given. Where it has none, the error says
 // how to begin. All settings are checked before any job plans: a wrong one is wrong use.
-func (a *app) toPlan(names []string, uses func(manifest.Entry) []config.Backend) ([]manifest.Entry, error) {
+func (a *app) toPlan(
+	ctx context.Context, names []string, uses func(manifest.Entry) []config.Backend,
+) ([]manifest.Entry, error) {
 	if len(names) == 0 && a.rules == "" && len(a.Own) == 0 {
 		return nil, wrongUse("there is no %s here or above: let firesweep init propose rules, write some as %s says, or name jobs",
 			rulesName, rulesPage)
@@ -122,7 +127,7 @@ func (a *app) toPlan(names []string, uses func(manifest.Entry) []config.Backend)
 	jobs, err := a.jobsNamed(names)
 	for _, job := range jobs {
 		if err == nil {
-			_, err = a.settings(job, uses(job)...)
+			_, err = a.settings(ctx, job, uses(job)...)
 		}
 	}
 	return jobs, err
@@ -170,7 +175,7 @@ func (a *app) planAll(ctx context.Context, jobs []manifest.Entry, p *printer, al
 		p.Say(yellow, 0, 2, "%s left items half done, and %s: finish them with the file of then:", f.Job, noRule)
 		p.Type("run", f.Job, ofThen)
 	}
-	if slices.ContainsFunc(plans, func(p planned) bool { return p.Report == nil }) {
+	if slices.ContainsFunc(plans, func(p planned) bool { return !p.well() }) {
 		err = nil // it is what a plan has said
 	}
 	return plans, err
@@ -185,27 +190,23 @@ func (a *app) planHere(ctx context.Context, job manifest.Entry, o engine.Options
 		p.does = job.Words()
 	}
 	if err == nil {
-		p.Report, p.err = f.Plan(ctx, o)
+		var made engine.Preview
+		made, p.err = f.Plan(ctx, o)
+		p.Report, p.binding, p.Held = made.Report, made.Binding, made.State.Held
+		if made.State.Leased(a.clock()) != "" {
+			p.Warnings = append(p.Warnings, "a run does nothing yet: "+a.underWay(job.Name, made.State))
+		}
 	}
 	if p.err != nil {
 		p.Error = p.err.Error()
 	}
-	if r, err := a.record(ctx, job); err == nil { // or else the plan says why not
-		p.Held = r.Held
-		if r.Holder != "" && a.clock().Before(r.Until) {
-			p.Warnings = append(p.Warnings, "a run does nothing yet: "+a.underWay(job.Name, r))
-		}
-	}
 	p.Doubts = a.doubts(ctx, job, p.Report)
-	if cfg, err := a.settings(job, config.Firestore); err == nil && cfg.UndoDays == 0 {
+	if cfg, err := a.settings(ctx, job, config.Firestore); err == nil && cfg.UndoDays == 0 {
 		p.Warnings = append(p.Warnings, "UNDO_DAYS is 0: what a run deletes cannot be brought back")
 	}
 	p.Warnings = append(p.Warnings, log.said...)
 	return p
 }
-
-// fewWarnings is how many warnings of a plan or a run are shown without --all.
-const fewWarnings = 3
 
 // planned prints a plan for people, and what to do about an error.
 func (p *printer) planned(planned planned, all bool, remedy string) {
@@ -243,10 +244,7 @@ func (p *printer) planned(planned planned, all bool, remedy string) {
 
 // warnings prints the first warnings of a plan or a run, or all.
 func (p *printer) warnings(all []string, whole bool) {
-	said := all
-	if !whole {
-		said = all[:min(len(all), fewWarnings)]
-	}
+	said := firstOf(all, whole)
 	for _, warning := range said {
 		p.Say(yellow, 2, 2, "%s", warning)
 	}
@@ -278,19 +276,14 @@ func (w *warnings) Write(line []byte) (int, error) {
 }
 
 // doubts returns what the project's documents tell against one of the application's own rules. planned is the report of its plan;
-// nil if there is none. They fail no plan: what could not be read, a doubt says.
+// nil if there is none. They fail no plan: what could not be read, a doubt says, unless the plan has said so.
 func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Report) []string {
-	if job.Rule == nil || !job.Own || ctx.Err() != nil {
+	if job.Rule == nil || !job.Own || ctx.Err() != nil || planned == nil || planned.Status == report.Failed {
 		return nil
 	}
 	p, err := a.reading(ctx, job)
-	switch {
-	case err != nil && planned == nil: // the plan has failed for the same reason
-		return nil
-	case err != nil:
+	if err != nil {
 		return []string{err.Error()}
-	case planned == nil:
-		planned = &report.Report{}
 	}
 	var targets []string
 	for _, item := range planned.Plan {
@@ -302,7 +295,9 @@ func (a *app) doubts(ctx context.Context, job manifest.Entry, planned *report.Re
 			beside = append(beside, *own.Rule)
 		}
 	}
-	list, closes := a.listing(ctx, job)
-	defer closes()
+	var list gaps.Listing // nil: there is no bucket to look at
+	if _, o, err := a.openedFor(ctx, job, config.Firestore, config.Storage); err == nil {
+		list = o.Objects.Reader().Names
+	}
 	return doubts.Of(ctx, p.DB.Reader, list, *job.Rule, beside, targets, planned.Warnings...)
 }

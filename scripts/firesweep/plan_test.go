@@ -128,9 +128,9 @@ func TestProgressSaysCounts(t *testing.T) {
 	now := report.Progress{}
 	watch(func() report.Progress { return now })
 	for words, p := range map[string]report.Progress{
-		"planning a: 0 looked at, 0 due":                      {},
-		"planning a: 1,200 of about 14,000 looked at, 31 due": {Looked: 1200, About: 14_000, Due: 31},
-		"planning a: 14,001 looked at, 999 due, 100 done":     {Looked: 14_001, About: 14_000, Due: 999, Done: 100},
+		"planning a: 0 looked at, 0 due":                    {},
+		"planning a: 1200 of about 14000 looked at, 31 due": {Looked: 1200, About: 14_000, Due: 31},
+		"planning a: 14001 looked at, 999 due, 100 done":    {Looked: 14_001, About: 14_000, Due: 999, Done: 100},
 	} {
 		now = p
 		want(t, "progress", words, at.now())
@@ -211,6 +211,19 @@ func TestPlanWithoutIndexes(t *testing.T) {
 	want(t, "the address", 1, strings.Count(out, address))
 	wantNone(t, out, "nothing is due")
 	want(t, "the failures of a plan", 1, strings.Count(oneLine(out), "requires an index. You can"))
+}
+
+// TestPlanWithoutCredentials: what each request is answered is said once.
+func TestPlanWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	o := withReports(t)
+	o.inApp(t, map[string]string{"firesweep.json": drafts})
+	a, out, errs := o.app()
+	a.hooks.Dial = wire.Before(func(context.Context, string, any) error { return status.Error(codes.Unauthenticated, "expiredtoken") })
+	a.running.Dial = a.hooks.Dial
+	want(t, "exit code", exitFailed, a.run(t.Context(), []string{"plan"}))
+	want(t, "said", 1, strings.Count(out.String()+errs.String(), "expiredtoken"))
+	wantParts(t, oneLine(out.String()), "-> "+logIn)
 }
 
 // queried calls a function before each query of a collection, which fails with its error.

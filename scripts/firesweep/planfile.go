@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -49,7 +50,7 @@ func approvals(seen []planned) map[string]*report.Approval {
 	all := map[string]*report.Approval{}
 	for _, p := range seen {
 		if p.Report != nil {
-			all[p.Job] = p.Report.Approve()
+			all[p.Job] = p.Report.Approve(p.binding)
 		}
 	}
 	return all
@@ -74,7 +75,7 @@ func readPlan(from string) (f planFile, err error) {
 
 // approve reads the plan file, if there is one, and returns the jobs to run: without names, those of the file. The error says why
 // the file is not for them.
-func (a *app) approve(f *runFlags, names []string) ([]string, error) {
+func (a *app) approve(ctx context.Context, f *runFlags, names []string) ([]string, error) {
 	if f.plan == "" {
 		return names, nil
 	}
@@ -95,7 +96,7 @@ func (a *app) approve(f *runFlags, names []string) ([]string, error) {
 			return nil, wrongUse("--plan: %s has no plan of %s", f.plan, job.Name)
 		}
 		function, err := a.function(job, io.Discard)
-		cfg, wrong := a.settings(job, readOf(job)...)
+		cfg, wrong := a.settings(ctx, job, readOf(job)...)
 		if err = cmp.Or(err, wrong); err == nil {
 			err = p.Check(function.Binding(cfg), a.clock())
 		}

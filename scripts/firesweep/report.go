@@ -66,8 +66,7 @@ func (p *printer) report(r *report.Report) {
 		p.Say("", 2, 2, "there are more failures than are listed; the log has them all")
 	}
 	if u := r.Undone; u != nil {
-		words := backWords(u)
-		p.Say(yellow, 2, 2, "%s%s: %s.", capital(words), prefixed(" by ", u.By), plural(u.Things, "thing"))
+		p.Say(yellow, 2, 2, "%s%s.", capital(backWords(u)), prefixed(" by ", u.By))
 	}
 	p.next(r)
 }
@@ -155,7 +154,7 @@ func (p *printer) kept(r *report.Report) {
 		p.Say(yellow, 2, 2, "not counted: %s; what is kept there is incomplete", collection)
 	}
 	for _, warning := range r.Warnings {
-		stops := func(f report.Failure) bool { return f.Limit != nil && strings.Contains(f.Limit.Why, warning) }
+		stops := func(f report.Failure) bool { return f.Limit != nil && slices.Contains(f.Limit.Unfound, warning) }
 		if slices.ContainsFunc(r.Failures, stops) {
 			continue // it is said with what stopped the run
 		}
@@ -180,24 +179,10 @@ func (p *printer) actions(r *report.Report) {
 		}
 		p.Say("", 2, 2, "%s", words)
 	}
-	switch left := r.Left(); {
-	case left == 0:
-	case r.Status == report.Aborted && slices.ContainsFunc(r.Failures, isNeverFound):
-		p.Say(yellow, 2, 2, "%d were not done this time. The next run does them: correct the rule before, or firesweep hold %s",
-			left, r.Job)
-	case r.Status == report.Aborted:
-		p.Say("", 2, 2, "%d were not done because of a safety limit, and nothing does them before somebody acts", left)
-	case r.Status == report.Completed:
-		p.Say("", 2, 2, "%s turned out to be kept", plural(left, "item"))
-	default:
-		p.Say("", 2, 2, "%d were left to the next run, or turned out to be kept", left)
-	}
 }
 
-// isNeverFound reports whether a run failed by the one limit that may stop only the first run, and by a reason that does.
-func isNeverFound(f report.Failure) bool {
-	return f.Limit != nil && f.Limit.Limit == report.NeverFound && strings.Contains(f.Limit.Why, "The next run deletes")
-}
+// stopsOnce reports whether a run failed by what stops no other run.
+func stopsOnce(f report.Failure) bool { return f.Limit != nil && len(f.Limit.Unfound) > 0 }
 
 // backWords says when a run was taken back.
 func backWords(u *report.Undone) string {

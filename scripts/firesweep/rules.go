@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -79,7 +78,8 @@ func (a *app) load(creates bool) error {
 	if a.Jobs != nil {
 		return nil
 	}
-	a.locate(a.dir, a.home())
+	home, _ := os.UserHomeDir() // "" if it is not known
+	a.locate(a.dir, home)
 	if a.rules = a.short(a.rules); a.rulesFlag != "" {
 		a.rules, a.nine = a.rulesFlag, false
 	}
@@ -108,14 +108,6 @@ func (a *app) load(creates bool) error {
 	}
 	a.List = list
 	return nil
-}
-
-// home returns the user's folder, as Node.js says it to the Firebase CLI; "" if it is not known.
-func (a *app) home() string {
-	if runtime.GOOS == "windows" {
-		return a.getenv("USERPROFILE")
-	}
-	return a.getenv("HOME")
 }
 
 // short returns a file's name as seen from the working directory; "" for none.
@@ -164,9 +156,11 @@ func (a *app) project() (string, error) {
 }
 
 // setenv sets a variable of the environment that the command sees.
-func (a *app) setenv(variable, value string) {
-	getenv := a.getenv
-	a.getenv = func(name string) string {
+func (a *app) setenv(variable, value string) { a.getenv = overlaid(a.getenv, variable, value) }
+
+// overlaid returns an environment in which a variable has a value.
+func overlaid(getenv func(string) string, variable, value string) func(string) string {
+	return func(name string) string {
 		if name == variable {
 			return value
 		}
@@ -174,8 +168,9 @@ func (a *app) setenv(variable, value string) {
 	}
 }
 
-// chooseProject chooses the project as the Firebase CLI does, which does not look at the environment: so if the environment names
-// another one than .firebaserc, nothing is chosen. On emulators it is the environment's: nothing real is there.
+// chooseProject chooses the project of the flag, or the one that the environment and .firebaserc have. If these differ, or if
+// .firebaserc has several, nothing is chosen: the Firebase CLI, which does not look at the environment, may work on another one.
+// On emulators it is the environment's: nothing real is there.
 func (a *app) chooseProject(flag string) error {
 	rc, err := a.readRC()
 	if err != nil {
@@ -185,100 +180,60 @@ func (a *app) chooseProject(flag string) error {
 	for _, name := range projectVariables {
 		said = cmp.Or(said, a.getenv(name))
 	}
-	ruled, why, err := rc.project()
+	ruled, err := rc.project()
 	alias := rc.Projects[flag]
-	switch {
+	switch onEmulators := a.getenv("FIRESTORE_EMULATOR_HOST") != ""; {
 	// Where nobody looks, another project must not be taken for the one that is asked for.
 	case alias != "" && alias != flag && strings.Contains(flag, "-") && a.getenv("CI") != "":
 		return wrongUse("--project %s may be a project's id, and %s takes it for an alias of %s: give the id that you mean",
 			flag, rc.name, alias)
 	case flag != "":
-		a.setenv("GOOGLE_CLOUD_PROJECT", cmp.Or(alias, flag))
-	case said != "" && ruled != "" && said != ruled && a.getenv("FIRESTORE_EMULATOR_HOST") == "":
-		return wrongUse("the environment says %s, and %s: say which one: --project %s", said, why, ruled)
-	case said != "":
-		a.setenv("GOOGLE_CLOUD_PROJECT", said)
+		said = cmp.Or(alias, flag)
+	case said != "" && onEmulators:
 	case err != nil:
 		return err
-	case ruled != "":
-		a.setenv("GOOGLE_CLOUD_PROJECT", ruled)
+	case said != "" && ruled != "" && said != ruled:
+		return wrongUse("the environment says %s, and %s says %s: say which one: --project %s", said, rc.name, ruled, ruled)
 	}
+	a.setenv("GOOGLE_CLOUD_PROJECT", cmp.Or(said, ruled))
 	return nil
 }
-
-// forEmulators reports whether a project is one that only emulators have, as the Firebase CLI takes it.
-func forEmulators(project string) bool { return strings.HasPrefix(project, "demo-") }
 
 // firebaseRC is what the Firebase CLI knows of an application's projects.
 type firebaseRC struct {
 	Projects map[string]string `json:"projects"` // by alias
 	name     string            // of .firebaserc
-	active   string            // what firebase use chose: an alias or a project; empty: nothing
 }
 
-// readRC reads .firebaserc beside firebase.json, if there is one, and which project is in use.
+// readRC reads .firebaserc beside firebase.json, which may have comments, if there is one.
 func (a *app) readRC() (rc firebaseRC, err error) {
 	if a.folder == "" {
 		return rc, nil
 	}
 	file := filepath.Join(a.folder, ".firebaserc")
 	rc.name = a.short(file)
-	if err := a.readJSON(file, &rc); err != nil {
-		return rc, err
-	}
-	settings := a.getenv("XDG_CONFIG_HOME")
-	if home := a.home(); settings == "" && home != "" {
-		settings = filepath.Join(home, ".config")
-	}
-	if settings == "" { // what is in the working directory is not the user's
-		return rc, nil
-	}
-	var used struct {
-		ActiveProjects map[string]string `json:"activeProjects"` // by folder, without symbolic links
-	}
-	// Without it, or if a later version of the Firebase CLI writes another form, nothing is in use.
-	if text, err := os.ReadFile(filepath.Join(settings, "configstore", "firebase-tools.json")); err == nil {
-		_ = json.Unmarshal(text, &used)
-	}
-	linked, _ := filepath.EvalSymlinks(a.folder) // "" on an error
-	rc.active = cmp.Or(used.ActiveProjects[linked], used.ActiveProjects[a.folder])
-	return rc, nil
-}
-
-// readJSON reads a file of the Firebase CLI, which may have comments, if it is there.
-func (a *app) readJSON(file string, to any) error {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return rc, nil
 	}
 	if err == nil {
 		text, err = hujson.Standardize(text)
 	}
 	if err == nil {
-		err = json.Unmarshal(text, to)
+		err = json.Unmarshal(text, &rc)
 	}
 	if err != nil {
-		return wrongUse("%s: %w", a.short(file), errors.New(strings.TrimPrefix(err.Error(), "hujson: ")))
+		return rc, wrongUse("%s: %w", rc.name, errors.New(strings.TrimPrefix(err.Error(), "hujson: ")))
 	}
-	return nil
+	return rc, nil
 }
 
-// project returns the project that is in use, or else the only one, or else the default. why is a sentence about it.
-func (rc firebaseRC) project() (id, why string, err error) {
-	aliases := slices.Sorted(maps.Keys(rc.Projects))
-	alias := "default"
-	switch {
-	case rc.active != "":
-		id = cmp.Or(rc.Projects[rc.active], rc.active)
-		return id, "firebase use says " + id, nil
-	case len(aliases) == 1:
-		alias = aliases[0]
-	case len(aliases) > 1 && rc.Projects[alias] == "":
-		return "", "", wrongUse("%s has several projects and no default: say which one: --project %s",
-			rc.name, strings.Join(aliases, ", or --project "))
+// project returns the only project; "" if there is none. Of several, nobody but the Firebase CLI knows which one is in use.
+func (rc firebaseRC) project() (string, error) {
+	ids := slices.Compact(slices.Sorted(maps.Values(rc.Projects)))
+	if len(ids) > 1 {
+		return "", wrongUse("%s has several projects: say which one: --project %s", rc.name,
+			strings.Join(slices.Sorted(maps.Keys(rc.Projects)), ", or --project "))
 	}
-	if id = rc.Projects[alias]; id == "" {
-		return "", "", nil
-	}
-	return id, fmt.Sprintf("%s says %s (%s)", rc.name, id, alias), nil
+	return strings.Join(ids, ""), nil
 }

@@ -58,7 +58,6 @@ type ran struct {
 	Report *report.Report `json:"report,omitempty"`
 	Error  string         `json:"error,omitempty"` // why there is no report, or why something is left
 	more   bool           // the next run begins at once
-	limit  int            // how many items the rule lets a run do; 0: all
 	back   string         // what to say before the command that takes it back; empty: nothing does
 	log    warnings       // of what stayed, such as a file of another bucket
 }
@@ -68,11 +67,12 @@ func (r ran) well() bool {
 }
 
 func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
-	inFile, err := a.approve(&f, names)
+	ctx := c.Context()
+	inFile, err := a.approve(ctx, &f, names)
 	if err != nil {
 		return err
 	}
-	jobs, err := a.toPlan(inFile, manifest.Entry.Uses)
+	jobs, err := a.toPlan(ctx, inFile, manifest.Entry.Uses)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,6 @@ func (a *app) runJobs(c *cobra.Command, f runFlags, names []string) error {
 	if f.force && len(jobs) > 1 {
 		return wrongUse("force one job at a time")
 	}
-	ctx := c.Context()
 	never, err := a.firstTime(ctx, jobs, f.confirm)
 	if err != nil {
 		return err
@@ -195,10 +194,7 @@ func (a *app) runAll(ctx context.Context, f runFlags, plans []planned) (runs []r
 func (a *app) runOne(ctx context.Context, f runFlags, job manifest.Entry, watch engine.Watch, tell func(ran)) error {
 	r := ran{Job: job.Name, log: warnings{stayed: true}}
 	function, err := a.function(job, &r.log)
-	if job.Rule != nil {
-		r.limit = job.Limit
-	}
-	switch cfg, wrong := a.settings(job, config.Firestore); {
+	switch cfg, wrong := a.settings(ctx, job, config.Firestore); {
 	case wrong != nil || cfg.UndoDays == 0:
 	case job.Roles[config.Storage] != nil:
 		r.back = "Take it back, its files if the bucket keeps what is deleted (firesweep doctor):"
@@ -251,9 +247,6 @@ func (p *printer) ran(plan planned, r ran, all bool) {
 	if rep.Approved > t.Done {
 		p.Say("", 2, 2, "of %s in the approved plan, %d done", plural(rep.Approved, "item"), t.Done)
 	}
-	if r.limit > 0 && t.Planned >= r.limit && len(rep.Kept) == 0 { // what is kept says how many are left
-		p.Say("", 2, 2, "A run does at most %d (limit). If more is due, the next run does it.", r.limit)
-	}
 	if r.more {
 		p.Say("", 2, 2, "It ran out of time. The next run begins now, and continues from there.")
 	} else {
@@ -270,7 +263,7 @@ func (p *printer) ran(plan planned, r ran, all bool) {
 
 // firstTime makes sure that somebody means this project, database and bucket: it says which jobs never ran there, unless the
 // project's id is given. What has run is known from the jobs' own records. A bucket that nobody named must be that of the last
-// run. Of a job that is under way, it says so before anything is planned.
+// run.
 func (a *app) firstTime(ctx context.Context, jobs []manifest.Entry, given string) (string, error) {
 	project, err := a.project()
 	if err != nil {
@@ -281,16 +274,13 @@ func (a *app) firstTime(ctx context.Context, jobs []manifest.Entry, given string
 	}
 	var never, databases []string
 	for _, job := range jobs {
-		cfg, err := a.settings(job, job.Uses()...)
+		cfg, err := a.settings(ctx, job, job.Uses()...)
 		if err != nil {
 			return "", err
 		}
 		record, err := a.record(ctx, job)
 		if err = cmp.Or(err, record.Err); err != nil {
 			return "", err
-		}
-		if record.Leased(a.clock()) != "" {
-			a.aside(true).Say(yellow, 0, 2, "%s: %s", job.Name, a.underWay(job.Name, record))
 		}
 		name, was, ran := job.Name, "", false // the bucket of the last run; empty: it had none
 		for _, r := range []*report.Report{record.Last, record.Begun} {

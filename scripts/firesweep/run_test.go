@@ -3,14 +3,19 @@ package main
 import (
 	"context"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/firesweep/firesweep/emulator/check"
+	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/report"
 )
@@ -281,6 +286,42 @@ func TestRunSaysWhatStayed(t *testing.T) {
 	out = oneLine(o.well(t, "run", "--yes"))
 	wantParts(t, out, "UNDO_DAYS is 0: what a run deletes cannot be brought back")
 	wantNone(t, out, "Take it back")
+}
+
+// TestNoGuessOfABucket: a look for the project's bucket that failed leaves none, is not made again, and ends with the command.
+func TestNoGuessOfABucket(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t, "STORAGE_BUCKET=")
+	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request, interrupt func()){
+		"no right": func(w http.ResponseWriter, _ *http.Request, _ func()) { w.WriteHeader(http.StatusForbidden) },
+		"interrupted": func(_ http.ResponseWriter, r *http.Request, interrupt func()) {
+			interrupt()
+			<-r.Context().Done()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			var asked atomic.Int32
+			storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked.Add(1)
+				answer(w, r, interrupt)
+			}))
+			defer storage.Close()
+			o := *o
+			o.env = maps.Clone(o.env)
+			o.env["STORAGE_EMULATOR_HOST"] = storage.URL
+			a, _ := o.loaded(t)
+			begun := time.Now()
+			for range 2 {
+				_, err := a.settings(ctx, a.All[0], config.Firestore, config.Storage)
+				check.Fails(t, err, "look for the project's bucket", "set STORAGE_BUCKET")
+				want(t, "the bucket", "", a.getenv("STORAGE_BUCKET"))
+			}
+			want(t, "requests", 1, int(asked.Load()))
+			want(t, "at once", true, time.Since(begun) < lookForBucket/2)
+		})
+	}
 }
 
 // TestDefaultBucket: where nothing says which bucket, it is the project's own of the two that may be there, and never a guess.

@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+	_ "time/tzdata" // where the machine has no time zones
 
+	"github.com/robfig/cron/v3"
 	"github.com/spf13/cobra"
 
-	"github.com/firesweep/firesweep/scripts/schedule"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -138,15 +140,45 @@ func untilNext(e manifest.Entry, last time.Time) time.Duration {
 	if strings.Contains(e.Schedule, "~") { // Terraform chooses when, so it is the longest time of more than a week
 		runs = 8
 	}
-	return schedule.Longest(e, last, runs)
+	return longest(e, last, runs)
+}
+
+// chosenOnce is a value that Terraform chooses once for a project, such as 0~59. It does not matter for how often a job runs.
+var chosenOnce = regexp.MustCompile(`(\d+)~\d+`)
+
+// deployed returns a job with the schedule and time zone by which Cloud Scheduler calls it, such as "0 3 * * * UTC", where
+// Terraform sets others than its list. The job stays as it is if that is no schedule.
+func deployed(e manifest.Entry, called string) manifest.Entry {
+	at := strings.LastIndexByte(called, ' ')
+	if at < 0 {
+		return e
+	}
+	if _, err := cron.ParseStandard("CRON_TZ=" + called[at+1:] + " " + called[:at]); err == nil {
+		e.Schedule, e.TimeZone = called[:at], called[at+1:]
+	}
+	return e
+}
+
+// longest returns the longest time that passes from a moment to the first of some runs of a job, and from each to the next. What
+// the lists let a job have, the library reads.
+func longest(e manifest.Entry, from time.Time, runs int) (longest time.Duration) {
+	schedule, err := cron.ParseStandard("CRON_TZ=" + e.TimeZone + " " + chosenOnce.ReplaceAllString(e.Schedule, "$1"))
+	if err != nil {
+		panic(fmt.Sprintf("read the schedule of %s: %v", e.Name, err))
+	}
+	for range runs {
+		at := schedule.Next(from)
+		longest, from = max(longest, at.Sub(from)), at
+	}
+	return longest
 }
 
 // standing reads a job's last runs, and tells its state by them and its record.
 func (a *app) standing(ctx context.Context, job manifest.Entry, record jobstate.Record, limit int) (st standing, err error) {
 	now := a.clock()
-	job = schedule.Deployed(job, record.Schedule)
+	job = deployed(job, record.Schedule)
 	st = standing{Job: job.Name, Schedule: job.Schedule, TimeZone: job.TimeZone, State: stateFine, Held: record.Held}
-	if st.Runs, err = a.newest(ctx, job, schedule.Longest(job, now, 2), limit, record.Killed(now)); err != nil {
+	if st.Runs, err = a.newest(ctx, job, longest(job, now, 2), limit, record.Killed(now)); err != nil {
 		return st, err
 	}
 	last := st.last()
@@ -157,7 +189,7 @@ func (a *app) standing(ctx context.Context, job manifest.Entry, record jobstate.
 	case record.Err != nil:
 		st.State, st.Detail = stateBroken, "No run can begin: "+record.Err.Error()
 	case record.Holder != "" && now.Before(record.Until):
-		st.State, st.Detail = stateUnderWay, a.underWay(job.Name, record)
+		st.State, st.Detail = stateUnderWay, a.underWay(job.Name, record.State)
 	case jobstate.ByUndo(record.Holder):
 		st.State, st.Detail = stateKilled, fmt.Sprintf("Taking a run back (%s) was interrupted: do it again.", record.Holder)
 	case record.Holder != "":
@@ -189,16 +221,16 @@ func (s *standing) byLastRun(last *report.Report) {
 }
 
 // underWay describes what holds a job's lease.
-func (a *app) underWay(job string, record jobstate.Record) string {
-	switch until := when(record.Until); {
-	case jobstate.ByUndo(record.Holder):
+func (a *app) underWay(job string, s jobstate.State) string {
+	switch until := when(s.Until); {
+	case jobstate.ByUndo(s.Holder):
 		return fmt.Sprintf("Somebody is taking a run back (%s), so no run can begin. "+
-			"That ends at %s UTC at the latest, unless it is renewed.", record.Holder, until)
-	case record.IsStopping():
-		return fmt.Sprintf("Run %s is under way, and was told to stop. Its lease ends at %s UTC at the latest.", record.Holder, until)
+			"That ends at %s UTC at the latest, unless it is renewed.", s.Holder, until)
+	case s.IsStopping():
+		return fmt.Sprintf("Run %s is under way, and was told to stop. Its lease ends at %s UTC at the latest.", s.Holder, until)
 	default:
 		return fmt.Sprintf("Run %s is under way. Its lease ends at %s UTC at the latest. Stop it: %s",
-			record.Holder, until, a.cmd("hold", job, "--stop"))
+			s.Holder, until, a.cmd("hold", job, "--stop"))
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/undo"
-	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 	"github.com/firesweep/firesweep/shared/manifest"
 )
 
@@ -69,10 +68,7 @@ func (a *app) showRun(ctx context.Context, all bool, name string, targets []stri
 		return err
 	}
 	rep, job := seen.report, a.entryOfRun(seen.runID)
-	sum := undo.Sum{Bucket: a.bucketOf(seen.runID), Killed: job.Trigger != manifest.Tasks}
-	if rep != nil {
-		sum.Bucket, sum.Killed = rep.Bucket, rep.Status == report.Killed
-	}
+	sum := a.sum(ctx, seen.runID, rep)
 	if len(targets) > 0 {
 		return a.showContents(ctx, job, seen.runID, sum, targets)
 	}
@@ -271,15 +267,6 @@ func (p *printer) did(d *did) {
 	p.more(d.Total-len(d.Things), "thing")
 }
 
-// readLog adds what the log of a run has. The error is [restore.ErrNoLog] if it has none.
-func readLog(ctx context.Context, p restore.Project, runID string, at *progress, to *undo.Sum) error {
-	return p.Contents(ctx, runID, func(done, total int, records []undo.Record) error {
-		at.set("reading what %s did (%d of %d)", runID, done, total)
-		to.Add(records)
-		return nil
-	})
-}
-
 // thingsOf returns what a run of a job did. kept is false if the run has no log.
 func (a *app) thingsOf(ctx context.Context, job manifest.Entry, runID string, sum undo.Sum) (
 	things []undo.Thing, kept bool, err error,
@@ -287,11 +274,23 @@ func (a *app) thingsOf(ctx context.Context, job manifest.Entry, runID string, su
 	at := a.progress(ctx, "reading what "+runID+" did")
 	defer at.stop()
 	p, err := a.reading(ctx, job)
-	if err == nil {
-		err = readLog(ctx, p, runID, at, &sum)
+	if err != nil {
+		return nil, false, err
 	}
-	if errors.Is(err, restore.ErrNoLog) {
-		return nil, false, nil
+	return p.Things(ctx, runID, sum, at.reading(runID))
+}
+
+// reading says how much of what a run did is read.
+func (p *progress) reading(runID string) func(done, total int) {
+	return func(done, total int) { p.set("reading what %s did (%d of %d)", runID, done, total) }
+}
+
+// sum returns what adds up what a run did, of which there may be a report.
+func (a *app) sum(ctx context.Context, runID string, rep *report.Report) undo.Sum {
+	if rep != nil {
+		return undo.Sum{Bucket: rep.Bucket, Killed: rep.Status == report.Killed}
 	}
-	return sum.Things(), err == nil, err
+	job := a.entryOfRun(runID)
+	cfg, _ := a.settings(ctx, job, readOf(job)...) // where the bucket is not known, objects are shown without it
+	return undo.Sum{Bucket: cfg.Bucket, Killed: job.Trigger != manifest.Tasks}
 }

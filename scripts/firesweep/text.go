@@ -13,9 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
-
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/harmless"
@@ -207,14 +204,14 @@ func (p *progress) watch() engine.Watch {
 	return func(far func() report.Progress) { p.at.Store(func() string { return text + counts(far()) }) }
 }
 
-// counts says how far the plan or run is that the engine does, such as ": 1,200 of about 14,000 looked at, 31 due".
+// counts says how far the plan or run is that the engine does, such as ": 1200 of about 14000 looked at, 31 due".
 func counts(p report.Progress) string {
-	english, of, done := message.NewPrinter(language.English), "", ""
+	of, done := "", ""
 	if p.About > 0 && p.Looked <= p.About {
-		of = english.Sprintf(" of about %d", p.About)
+		of = fmt.Sprintf(" of about %d", p.About)
 	}
 	if p.Done > 0 {
-		done = english.Sprintf(", %d done", p.Done)
+		done = fmt.Sprintf(", %d done", p.Done)
 	}
-	return english.Sprintf(": %d%s looked at, %d due%s", p.Looked, of, p.Due, done)
+	return fmt.Sprintf(": %d%s looked at, %d due%s", p.Looked, of, p.Due, done)
 }

@@ -48,19 +48,28 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 func TestActions(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	p := printer{to: &out, width: 200}
-	p.actions(&report.Report{Status: report.Partial, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Begun: 3}, "delete post": {
+	p := printer{to: &out, width: 200, program: "firesweep"}
+	say := func(r *report.Report) {
+		p.actions(r)
+		p.next(r)
+	}
+	say(&report.Report{Status: report.Partial, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Begun: 3}, "delete post": {
 		Planned: 4, Done: 2, Changed: 1, Failed: 1}}})
 	want(t, "the actions", "  delete draft: 0 of 3 done; 3 begun: the next run does the rest\n"+
 		"  delete post: 2 of 4 done; 1 changed meanwhile, so it was kept; 1 failed\n"+
-		"  3 were left to the next run, or turned out to be kept\n", out.String())
+		"  It was out of time, or was interrupted. The next run continues from there. 3 were left to the next run, or turned out to be kept.\n", out.String())
 	out.Reset()
-	p.actions(&report.Report{Status: report.Completed, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Done: 2}}})
-	want(t, "what a whole run kept", "  delete draft: 2 of 3 done\n  1 item turned out to be kept\n", out.String())
+	say(&report.Report{Status: report.Completed, Actions: map[string]report.Counts{"delete draft": {Planned: 3, Done: 2}}})
+	want(t, "what a whole run kept", "  delete draft: 2 of 3 done\n  1 item turned out to be kept.\n", out.String())
 	first := &report.Report{Job: "cleanupDrafts", Status: report.Aborted, Actions: map[string]report.Counts{"delete draft": {Planned: 3}}}
-	first.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Why: "raws holds no file. The next run deletes"}})
-	p.actions(first)
+	first.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Unfound: []string{"raws holds no file."}}})
+	say(first)
 	wantParts(t, out.String(), "3 were not done this time. The next run does them: correct the rule before, or firesweep hold cleanupDrafts")
+	out.Reset()
+	always := &report.Report{Status: report.Aborted, Actions: first.Actions}
+	always.Stop([]*cleanup.LimitError{{Limit: report.NeverFound, Why: "some are maps. The next run deletes"}})
+	say(always)
+	wantParts(t, out.String(), "3 were not done because of a safety limit, and nothing does them before somebody acts")
 	p.ran(planned{}, ran{Report: &report.Report{Status: report.Partial}, more: true}, false)
 	wantParts(t, out.String(), "It ran out of time. The next run begins now,")
 }
@@ -73,10 +82,8 @@ func TestLimited(t *testing.T) {
 			Pass: "files", Limit: "maxDuePercent", Collection: "documents of drafts", Due: 12, Looked: 20, Most: 50},
 		"a safety limit stopped it: the plan has more than 100 actions (MAX_ACTIONS)": {Limit: "MAX_ACTIONS", Due: 101, Most: 100},
 		"a safety limit stopped it: users holds no document at all":                   {Limit: "empty collection", Collection: "users"},
-		"was deleted, have another rule delete what is left of it, by whether teams/t exists": {
-			Limit: "empty collection", Collection: "teams/t/users", Others: 3},
-		"no document of users has seen, by which":                     {Limit: "empty collection", Collection: "users", Field: "seen"},
-		"a safety limit stopped it: the project allows any (tenants)": {Limit: "tenants", Why: "the project allows any"},
+		"no document of users has seen, by which":                                     {Limit: "empty collection", Collection: "users", Field: "seen"},
+		"a safety limit stopped it: the project allows any (tenants)":                 {Limit: "tenants", Why: "the project allows any"},
 	} {
 		r := &report.Report{Job: "cleanupDrafts", Database: "(default)"}
 		r.Stop([]*cleanup.LimitError{&limit})
@@ -162,9 +169,9 @@ func TestJSON(t *testing.T) {
 			bucket database dryRun durationMs failures failures.action failures.code failures.error
 			failures.limit failures.limit.collection failures.limit.due failures.limit.field failures.limit.folder
 			failures.limit.inFolder failures.limit.limit
-			failures.limit.looked failures.limit.most failures.limit.others failures.limit.pass failures.limit.why failures.target force job kept notCounted now partialRuns plan
-			revision runId scanned schedule startedAt status stopped truncated undone undone.at undone.by undone.partial undone.things
-			usage version warnings`},
+			failures.limit.looked failures.limit.most failures.limit.pass failures.limit.unfound failures.limit.why failures.target force job kept notCounted now partialRuns plan
+			revision runId scanned schedule startedAt status stopped truncated undone undone.at undone.by undone.partial
+			usage version warnings wasHeld`},
 		{report.Planned{}, "action kept more reason target version with"},
 		{usage.Usage{}, `
 			authCalls firestoreDeletes firestoreReads firestoreWrites storageClassA storageClassB storageDeletes tasks`},
@@ -172,7 +179,7 @@ func TestJSON(t *testing.T) {
 		{planned{}, "doubts error held job report warnings"},
 		{planFile{}, "checksum plans"},
 		{report.Approval{}, "bucket database entry items job made project version"},
-		{standing{}, "detail held job month month.of month.runs month.usage runs schedule state timeZone"},
+		{standing{}, "detail held job runs schedule state timeZone"},
 		{shownRun{}, "did held"},
 		{did{}, "things total"},
 		{undo.Thing{}, "account action fields fields.after fields.before fields.changed fields.name reason sent target what"},
@@ -180,7 +187,7 @@ func TestJSON(t *testing.T) {
 		{holding{}, `
 			applied jobs jobs.database jobs.error jobs.job jobs.stops keep keep.database keep.path`},
 		{taken{}, "applied held keep outcomes outcomes.note outcomes.step outcomes.target outcomes.why run warnings"},
-		{foundThing{}, "reason run target undone undone.at undone.by undone.partial undone.things what"},
+		{foundThing{}, "reason run target undone undone.at undone.by undone.partial what"},
 		{finding{}, "about do level text"},
 		{look.Findings{}, `
 			looked proposals proposals.does proposals.due proposals.looked

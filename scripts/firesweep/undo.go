@@ -145,10 +145,9 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 	at := a.progress(ctx, what)
 	o.By = who()
 	o.Progress = func(done, total int) { at.set("%s (%d of %d)", what, done, total) }
-	o.Lacks = func(text string) { t.Warnings = append(t.Warnings, text) }
 	err := a.on(ctx, job, func(p restore.Project) error {
 		o.Elsewhere = func(f func(restore.Project) error) error {
-			return a.eachDatabase(func(e manifest.Entry) error { return a.on(ctx, e, f, config.Firestore) }, p.Config.Database)
+			return a.eachDatabase(ctx, func(e manifest.Entry) error { return a.on(ctx, e, f, config.Firestore) }, p.Config.Database)
 		}
 		err := p.Undo(ctx, runID, o, func(o restore.Outcome) error {
 			t.Outcomes = append(t.Outcomes, o)
@@ -157,6 +156,12 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 		return err
 	}, uses...)
 	at.stop()
+	isFile := func(o restore.Outcome) bool {
+		return strings.HasPrefix(o.Target, report.ObjectPrefix) && o.Step == undo.Recreate
+	}
+	if slices.ContainsFunc(t.Outcomes, isFile) {
+		t.Warnings = []string{"files come back with the bucket's default access, not with access lists of their own"}
+	}
 	if h, unread := a.holding(ctx, true, nil); unread != nil {
 		err = cmp.Or(err, unread)
 	} else {

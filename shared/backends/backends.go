@@ -31,6 +31,20 @@ func (h Hooks) Writes() documents.Pace {
 	return h.Pace
 }
 
+// ReadOnly returns hooks that also refuse what does not only read, before it is sent.
+func (h Hooks) ReadOnly() Hooks {
+	reading := h
+	reading.Dial = slices.Concat(documents.ReadOnly(), h.Dial)
+	reading.Transport = func(base http.RoundTripper) http.RoundTripper {
+		if h.Transport != nil {
+			base = h.Transport(base)
+		}
+		return objects.ReadOnly(base)
+	}
+	reading.Accounts = accounts.ReadOnly(h.Accounts)
+	return reading
+}
+
 // Opened are open backends. They are safe for concurrent use by any number of runs.
 type Opened struct {
 	Documents *documents.Client

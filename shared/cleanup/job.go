@@ -98,12 +98,13 @@ type LimitError struct {
 	Looked     int    `json:"looked,omitempty" firestore:"looked,omitempty"`         // of so many that were looked at or counted
 	Most       int    `json:"most,omitempty" firestore:"most,omitempty"`             // what the limit allows; of a share, in percent
 	Collection string `json:"collection,omitempty" firestore:"collection,omitempty"` // what it is about
-	Others     int    `json:"others,omitempty" firestore:"others,omitempty"`         // collections like it that are empty, too
 	Folder     string `json:"folder,omitempty" firestore:"folder,omitempty"`         // in which most of what is due lies
 	InFolder   int    `json:"inFolder,omitempty" firestore:"inFolder,omitempty"`     // so many of them
 	Field      string `json:"field,omitempty" firestore:"field,omitempty"`           // which no document of the collection has
 	// Why says it where a job cannot conclude anything for a reason of its own, which is no safety limit.
 	Why string `json:"why,omitempty" firestore:"why,omitempty"`
+	// Unfound are the warnings for which nothing is done this time alone: see [Count].
+	Unfound []string `json:"unfound,omitempty" firestore:"unfound,omitempty"`
 }
 
 // Error names the limit.

@@ -100,6 +100,9 @@ type Count struct {
 
 	// Why, where set, says why nothing of the pass may be done, in words of the job; see [LimitError].
 	Why string
+	// Unfound are warnings of the run, of what leads to nothing, for which nothing of the pass may be done this time. The next run
+	// does it, for somebody has had the time to correct the rule.
+	Unfound []string
 
 	Unknown error // why the pass cannot be judged: nothing of it is done, and the run fails
 }

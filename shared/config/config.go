@@ -67,11 +67,25 @@ type Config struct {
 }
 
 // Emulators are the host:port of the local backends; empty means Google's.
-type Emulators struct {
-	Firestore string // FIRESTORE_EMULATOR_HOST
-	Storage   string // STORAGE_EMULATOR_HOST or FIREBASE_STORAGE_EMULATOR_HOST
-	Auth      string // FIREBASE_AUTH_EMULATOR_HOST
-	Tasks     string // CLOUD_TASKS_EMULATOR_HOST
+type Emulators struct{ Firestore, Storage, Auth, Tasks string }
+
+// EmulatorVariables name the emulator of a backend. The first that is set counts.
+var EmulatorVariables = map[Backend][]string{
+	Firestore: {"FIRESTORE_EMULATOR_HOST"},
+	Storage:   {"STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"},
+	Auth:      {"FIREBASE_AUTH_EMULATOR_HOST"},
+	Tasks:     {"CLOUD_TASKS_EMULATOR_HOST"},
+}
+
+// Emulator returns which variable names the emulator of a backend, and its host:port, which may have http:// before it there;
+// empty if none does.
+func Emulator(b Backend, getenv func(string) string) (variable, host string) {
+	for _, variable := range EmulatorVariables[b] {
+		if v := getenv(variable); v != "" {
+			return variable, strings.TrimSuffix(strings.TrimPrefix(v, "http://"), "/")
+		}
+	}
+	return "", ""
 }
 
 // Any reports whether the function works on emulators. [Load] makes sure that then all of its backends are emulators.
@@ -142,12 +156,7 @@ func Load(getenv func(string) string, own Settings, uses ...Backend) (Config, er
 			"a service account's e-mail address", used[Tasks]),
 		TasksTargetURL: l.text("TASKS_TARGET_URL", "", isHTTP, "the worker's URL, http or https", used[Tasks]),
 	}
-	c.Emulators = Emulators{
-		Firestore: l.host("FIRESTORE_EMULATOR_HOST"),
-		Storage:   l.host("STORAGE_EMULATOR_HOST", "FIREBASE_STORAGE_EMULATOR_HOST"),
-		Auth:      l.host("FIREBASE_AUTH_EMULATOR_HOST"),
-		Tasks:     l.host("CLOUD_TASKS_EMULATOR_HOST"),
-	}
+	c.Emulators = Emulators{Firestore: l.host(Firestore), Storage: l.host(Storage), Auth: l.host(Auth), Tasks: l.host(Tasks)}
 	c.DryRun = l.dryRun(c.Emulators.Any())
 	l.mixedBackends(c.Emulators, used)
 	if own != nil {
@@ -253,20 +262,13 @@ func isHTTP(text string) bool {
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }
 
-// host returns the host:port that the first variable set holds, with or without http:// before it.
-func (l *Loader) host(names ...string) string {
-	for _, name := range names {
-		v := l.getenv(name)
-		if v == "" {
-			continue
-		}
-		hostPort := strings.TrimSuffix(strings.TrimPrefix(v, "http://"), "/")
-		if _, port, err := net.SplitHostPort(hostPort); err != nil || port == "" {
-			l.problem("%s is %q: it must be host:port", name, v)
-		}
-		return hostPort
+// host reads where the emulator of a backend is.
+func (l *Loader) host(b Backend) string {
+	variable, host := Emulator(b, l.getenv)
+	if _, port, err := net.SplitHostPort(host); variable != "" && (err != nil || port == "") {
+		l.problem("%s is %q: it must be host:port", variable, l.getenv(variable))
 	}
-	return ""
+	return host
 }
 
 // mixedBackends refuses a function some of whose backends are emulators and some Google's: it would judge real objects
@@ -276,17 +278,12 @@ func (l *Loader) mixedBackends(e Emulators, used map[Backend]bool) {
 		return
 	}
 	for _, b := range []struct {
-		backend    Backend
-		host, name string
-	}{
-		{Firestore, e.Firestore, "FIRESTORE_EMULATOR_HOST"},
-		{Storage, e.Storage, "FIREBASE_STORAGE_EMULATOR_HOST"},
-		{Auth, e.Auth, "FIREBASE_AUTH_EMULATOR_HOST"},
-		{Tasks, e.Tasks, "CLOUD_TASKS_EMULATOR_HOST"},
-	} {
-		if used[b.backend] && b.host == "" {
+		backend Backend
+		host    string
+	}{{Firestore, e.Firestore}, {Storage, e.Storage}, {Auth, e.Auth}, {Tasks, e.Tasks}} {
+		if names := EmulatorVariables[b.backend]; used[b.backend] && b.host == "" {
 			l.problem("%s is not set while other emulators are: set all of them or none, so that real data is never judged by "+
-				"an emulator's", b.name)
+				"an emulator's", names[len(names)-1])
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared/gaps"
-	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule"
 	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
@@ -17,16 +16,7 @@ import (
 // finds the names right runs the job again. None does anything where an unless of with looks in vain. Where nothing is due, it
 // only repeats what the last run told. more are texts that its items told.
 func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool, more ...string) error {
-	files := func(ctx context.Context, prefix string) (names []string, err error) {
-		for page, err := range p.Objects.Pages(ctx, prefix, objects.Names{}) {
-			for _, o := range page {
-				names = append(names, o.Name)
-			}
-			return names, err
-		}
-		return nil, nil
-	}
-	all, err := gaps.Unfound(ctx, p.Documents, files, r, append(r.Along(), r.Keeping()...), false)
+	all, err := gaps.Unfound(ctx, p.Documents, p.Objects.Names, r, append(r.Along(), r.Keeping()...), false)
 	if err != nil {
 		return err
 	}
@@ -40,8 +30,7 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool, mor
 		isNew = isNew || !slices.Contains(p.LastWarnings, text)
 	}
 	if isNew {
-		p.Count(cleanup.Count{Collection: r.Source(), Why: strings.Join(all, "; ") +
-			" Nothing is deleted this time. The next run deletes, by hand or by schedule: correct the rule before it, unless it is right"})
+		p.Count(cleanup.Count{Collection: r.Source(), Unfound: all})
 	}
 	if !due {
 		return nil

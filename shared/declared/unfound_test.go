@@ -323,7 +323,7 @@ func TestExceptionsThatNobodyWrote(t *testing.T) {
 	}
 }
 
-// TestEmptyCollectionsAreToldOnce: of those that differ by the documents above them, one is named, with how many are like it.
+// TestEmptyCollectionsAreToldOnce: of those that differ by the documents above them, one is named.
 func TestEmptyCollectionsAreToldOnce(t *testing.T) {
 	f := start(t, fields{"objects": "files/{t}/{e}/**", "age": fields{"by": "timeCreated", "days": 1},
 		"gone": array{fields{"document": "tenants/{t}/events/{e}"}}})
@@ -333,8 +333,7 @@ func TestEmptyCollectionsAreToldOnce(t *testing.T) {
 	f.Now = time.Now().AddDate(0, 0, 9)
 	f.Set(t, "tenants/t4/events/other", fields{"x": true})
 	got := f.Run(t, "")
-	enginetest.WantAborted(t, got, "empty collection: tenants/t1/events, like 2 others, holds no document at all",
-		"If tenants/t1 was deleted, have another rule delete what is left of it, by whether tenants/t1 exists. If it is rightly empty")
+	enginetest.WantAborted(t, got, "empty collection: tenants/t", "/events holds no document at all", "If it is rightly empty")
 	enginetest.Want(t, "told", 1, len(got.Failures))
 	enginetest.Want(t, "files", 5, len(f.Objects(t)))
 }

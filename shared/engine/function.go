@@ -200,11 +200,10 @@ func (f *Function) newRun(c *clients, cfg config.Config, log *slog.Logger, wall,
 	if f.StopAfter > 0 {
 		stopAfter = min(stopAfter, f.StopAfter)
 	}
-	binding := f.Binding(cfg)
 	r := &run{
 		Teller: &tell.Teller{Worker: f.Job.Task != nil, Report: &report.Report{
 			Job: f.Job.Name, Entry: f.Job.Entry, RunID: id, DryRun: *req.dryRun, Force: req.Force, Now: now, StartedAt: started,
-			Database: cfg.Database, Bucket: binding.Bucket, Binding: binding, Approved: req.Approved.Size(),
+			Database: cfg.Database, Bucket: f.Binding(cfg).Bucket, Approved: req.Approved.Size(),
 			Revision: cmp.Or(req.By, f.Getenv("K_REVISION")), Schedule: f.Getenv("SCHEDULE"), Version: version.String(),
 			Actions: map[string]report.Counts{}, Kept: map[string]int{}, Failures: []report.Failure{},
 		}, Logger: log.With(logging.Labels(slog.String("job", f.Job.Name), slog.String("runId", id)))},

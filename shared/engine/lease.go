@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/collections"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/logging"
@@ -126,7 +125,7 @@ func (r *run) turnedAway(ctx context.Context, err error) (earlier *report.Report
 			"and this is a retry of it; %s", r.job.Name, ended.Report.RunID, how, wayOut), slog.String(how, ended.Report.RunID))
 		return ended.Report
 	case errors.As(err, &held):
-		r.Report.Status = report.Skipped
+		r.Report.Status, r.Report.WasHeld = report.Skipped, true
 		r.Report.Warnings = append(r.Report.Warnings, held.Error())
 		r.Logger.WarnContext(ctx, r.job.Name+" skipped: "+held.Error(), logging.Alert("held"))
 	case errors.As(err, &leased):
@@ -182,18 +181,9 @@ func (r *run) release(ctx context.Context) {
 			how = " cannot give its lease back: " + foreign.Error()
 		}
 		r.Logger.WarnContext(ctx, r.job.Name+how+"; what it did stands, but its checkpoint is not saved")
-		r.keepUndone(ctx)
 		r.saveAlone(ctx)
 	default:
 		r.Fail(ctx, r.statePath(), "save report and release lease", err)
 		r.complete(0)
-	}
-}
-
-// keepUndone keeps the note that the run was taken back, by an undo to which it lost its lease.
-func (r *run) keepUndone(ctx context.Context) {
-	d, _, err := r.clients.Documents.Reader().Get(ctx, collections.Runs+"/"+r.Report.RunID)
-	if saved, notOurs := report.Of(d); err == nil && notOurs == nil {
-		r.Report.Undone = saved.Undone
 	}
 }

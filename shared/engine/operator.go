@@ -5,17 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
-	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/config"
-	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/guard"
 	"github.com/firesweep/firesweep/shared/logging"
-	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/usage"
 )
 
@@ -37,21 +34,27 @@ type Watch func(progress func() report.Progress)
 // planTime bounds a plan of [Function.Plan]. No platform ends it, so that it may take as long as it takes.
 const planTime = 7 * 24 * time.Hour
 
-// Plan plans a job and returns the whole plan in the report. It only reads: it takes no lease and saves no report, nothing of
+// Preview is a plan, and what it is of.
+type Preview struct {
+	*report.Report                // with the whole plan
+	Binding        report.Binding // what a run that is restricted to the plan must be for
+	State          jobstate.State // of the job when planning began
+}
+
+// Plan plans a job. It only reads: it takes no lease and saves no report, nothing of
 // Cloud Tasks is opened, nor of Authentication unless the job looks at accounts, and the connections refuse whatever writes. So
 // it needs no more than the right to read, and the settings of what it reads. The error is a [*config.Error] or says why a
 // client cannot be opened; whatever goes wrong later is in the report.
-func (f *Function) Plan(ctx context.Context, o Options) (*report.Report, error) {
+func (f *Function) Plan(ctx context.Context, o Options) (Preview, error) {
 	reading := f.forOperator()
 	reading.Uses = slices.DeleteFunc(slices.Clone(f.Uses), func(b config.Backend) bool {
 		return b != config.Firestore && b != config.Storage && (b != config.Auth || !f.Job.Accounts)
 	})
 	reading.Timeout, reading.StopAfter = planTime, 0
-	reading.Hooks.Dial = slices.Concat(documents.ReadOnly(), f.Hooks.Dial)
-	reading.Hooks.Transport, reading.Hooks.Accounts = after(f.Hooks.Transport, objects.ReadOnly), accounts.ReadOnly(f.Hooks.Accounts)
+	reading.Hooks.Hooks = f.Hooks.ReadOnly()
 	cfg, c, err := reading.begin(ctx, o, config.Previewing(config.For(f.Job.Name, f.Getenv)))
 	if err != nil {
-		return nil, err
+		return Preview{}, err
 	}
 	defer c.close()
 	r := reading.operated(c, cfg, o, true)
@@ -59,19 +62,9 @@ func (f *Function) Plan(ctx context.Context, o Options) (*report.Report, error) 
 	ctx = usage.NewContext(ctx, r.meter)
 	r.perform(ctx)
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("plan %s: %w", f.Job.Name, context.Cause(ctx))
+		return Preview{}, fmt.Errorf("plan %s: %w", f.Job.Name, context.Cause(ctx))
 	}
-	return r.Report, nil
-}
-
-// after returns a hook that wraps what another one, which may be nil, returns.
-func after(hook, wrap func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
-	return func(base http.RoundTripper) http.RoundTripper {
-		if hook != nil {
-			base = hook(base)
-		}
-		return wrap(base)
-	}
+	return Preview{Report: r.Report, Binding: f.Binding(cfg), State: r.state.State}, nil
 }
 
 // ErrNeedsTasks says that a job hands work to a worker, which only Cloud Tasks calls.

@@ -51,7 +51,7 @@ func TestPlanWritesNothing(t *testing.T) {
 	for _, now := range []time.Time{start, start.AddDate(1, 0, 0), start.AddDate(-1, 0, 0)} {
 		rep, err := f.Plan(t.Context(), engine.Options{Now: now, Watch: func(now func() report.Progress) { progress = now }})
 		ok(t, err)
-		enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{"delete thing": {Planned: n}})
+		enginetest.WantReport(t, rep.Report, report.Completed, map[string]report.Counts{"delete thing": {Planned: n}})
 		enginetest.Want(t, "dry run, truncated", [2]bool{true, false}, [2]bool{rep.DryRun, rep.Truncated})
 		enginetest.Want(t, "plan", n, len(rep.Plan))
 		enginetest.Want(t, "now", now, rep.Now)
@@ -249,7 +249,7 @@ func approvalOf(t testing.TB, f *enginetest.Function) *report.Approval {
 			t.Fatalf("%+v has no version", p)
 		}
 	}
-	return rep.Approve()
+	return rep.Approve(rep.Binding)
 }
 
 // runBy runs the function, restricted to a plan.
@@ -274,7 +274,7 @@ func TestPreviewOfAnApprovedPlan(t *testing.T) {
 	f.Set(t, "things/t003", map[string]any{"n": "changed"})
 	rep, err := f.Plan(t.Context(), engine.Options{Approved: a})
 	enginetest.Want(t, "error", nil, err)
-	enginetest.WantReport(t, rep, report.Completed, map[string]report.Counts{"delete thing": {Planned: 2, Changed: 1}})
+	enginetest.WantReport(t, rep.Report, report.Completed, map[string]report.Counts{"delete thing": {Planned: 2, Changed: 1}})
 	for i := range rep.Plan {
 		rep.Plan[i].Version = ""
 	}

@@ -50,6 +50,36 @@ func PagesOf[T any](
 	}
 }
 
+// First returns the first objects whose names begin with prefix, at most n, with their names and when they were created alone;
+// with folders, those at the top, and the folders there, whose names end with a slash. It costs one class A operation.
+func (r Reader) First(ctx context.Context, prefix string, folders bool, n int) (first []Object, err error) {
+	q := &storage.Query{Prefix: prefix}
+	if folders {
+		q.Delimiter = "/"
+	}
+	_ = q.SetAttrSelection([]string{"Name", "Created"}) // it fails for those that do not exist
+	var page []*storage.ObjectAttrs
+	if _, err := iterator.NewPager(r.c.bucket.Objects(ctx, q), n, "").NextPage(&page); err != nil {
+		return nil, fmt.Errorf("list %s of bucket %s: %w", prefix, r.c.name, err)
+	}
+	for _, a := range page {
+		first = append(first, Object{Name: a.Name + a.Prefix, Created: a.Created})
+	}
+	return first, nil
+}
+
+// fewNames is how many names [Reader.Names] returns at most.
+const fewNames = 100
+
+// Names returns the first names that begin with prefix; with "", those at the top of the bucket, and the folders there.
+func (r Reader) Names(ctx context.Context, prefix string) (names []string, err error) {
+	first, err := r.First(ctx, prefix, prefix == "", fewNames)
+	for _, o := range first {
+		names = append(names, o.Name)
+	}
+	return names, err
+}
+
 // pager reads the next page of a range.
 type pager func() (page []Object, more bool, err error)
 

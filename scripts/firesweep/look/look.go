@@ -35,7 +35,7 @@ const (
 // Project is what is looked at.
 type Project struct {
 	DB       documents.Reader
-	Bucket   *objects.Client  // nil: its files are not looked at
+	Bucket   *objects.Reader  // nil: its files are not looked at
 	Accounts *accounts.Reader // nil: they are not looked at
 	Reads    int              // at most
 	Now      time.Time

@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"cloud.google.com/go/storage"
-	"google.golang.org/api/iterator"
-
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/objects"
 	"github.com/firesweep/firesweep/shared/rule/pattern"
 )
 
@@ -81,15 +79,15 @@ func (l *looker) allFiles(ctx context.Context) error {
 	if l.Bucket == nil {
 		return nil
 	}
-	top, err := l.page(ctx, &storage.Query{Delimiter: "/"})
-	top = slices.DeleteFunc(top, func(o *storage.ObjectAttrs) bool { return o.Prefix == "" })
+	top, err := l.Bucket.First(ctx, "", true, filePage)
+	top = slices.DeleteFunc(top, func(o objects.Object) bool { return !strings.HasSuffix(o.Name, "/") })
 	if len(top) >= FilePages {
 		l.unseen("files: only the first %d folders were looked at", FilePages-1)
 	}
 	for _, one := range top[:min(len(top), FilePages-1)] {
-		f := &place{path: one.Prefix}
-		var page []*storage.ObjectAttrs
-		if page, err = l.page(ctx, &storage.Query{Prefix: f.path}); err != nil {
+		f := &place{path: one.Name}
+		page, err := l.Bucket.First(ctx, f.path, false, filePage)
+		if err != nil {
 			return err
 		}
 		for _, o := range page {
@@ -103,15 +101,6 @@ func (l *looker) allFiles(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// page returns the first page of a listing.
-func (l *looker) page(ctx context.Context, q *storage.Query) (page []*storage.ObjectAttrs, err error) {
-	if err := q.SetAttrSelection([]string{"Name", "Created"}); err != nil {
-		return nil, err
-	}
-	_, err = iterator.NewPager(l.Bucket.Handle().Objects(ctx, q), filePage, "").NextPage(&page)
-	return page, err
 }
 
 // ownerOf finds the collections at the top to whose documents a folder's files belong, by the ids in their names: one has most of

@@ -43,7 +43,7 @@ func OpenRestorer(t testing.TB, hooks backends.Hooks, getenv func(string) string
 	} else {
 		hooks.Dial = append(hooks.Dial, AtTime(clock)...)
 	}
-	p, closeAll, err := restore.Open(t.Context(), hooks, c, uses, clock)
+	p, closeAll, err := restore.Open(t.Context(), hooks, c, uses, clock, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -196,7 +196,8 @@ func (s State) TooLong(job string, now time.Time) error {
 		return nil
 	}
 	return &ForeignError{fmt.Sprintf("run %s holds the lease until %s, longer than any run may: a clock was wrong, or an older "+
-		"deployment is still under way: delete the field until of %s", harmless.Clip(s.Holder, maxID), s.Until.Format(time.RFC3339), Path(job))}
+		"deployment is still under way: delete the field until of %s",
+		harmless.Clip(s.Holder, maxID), s.Until.Format(time.RFC3339), Path(job))}
 }
 
 // Of reads a job's document. What nothing is decided by reads as nothing where it cannot be read. The error is a [*ForeignError].

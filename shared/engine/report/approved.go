@@ -25,9 +25,9 @@ type Approval struct {
 	Items map[string]map[string]string `json:"items"` // by action and target, the version that the target had
 }
 
-// Approve returns the approval of all that is in a preview's plan.
-func (r *Report) Approve() *Approval {
-	a := &Approval{Binding: r.Binding, Made: r.StartedAt, Items: map[string]map[string]string{}}
+// Approve returns the approval of all that is in a preview's plan, for what that is.
+func (r *Report) Approve(of Binding) *Approval {
+	a := &Approval{Binding: of, Made: r.StartedAt, Items: map[string]map[string]string{}}
 	for _, p := range r.Plan {
 		if a.Items[p.Action] == nil {
 			a.Items[p.Action] = map[string]string{}

@@ -27,7 +27,8 @@ func (r *Report) Stop(limits []*cleanup.LimitError) {
 	}
 	failures := make([]Failure, len(limits))
 	for i, e := range limits {
-		failures[i] = Failure{Target: r.Job, Action: CheckLimits, Error: harmless.Clip(harmless.Text(r.limited(*e)), maxLimitText), Limit: e}
+		text := harmless.Clip(harmless.Text(r.limited(*e)), maxLimitText)
+		failures[i] = Failure{Target: r.Job, Action: CheckLimits, Error: text, Limit: e}
 	}
 	r.Failures = append(failures, r.Failures...)
 }
@@ -53,16 +54,12 @@ func Limited(e cleanup.LimitError, database string) string {
 		return fmt.Sprintf("no document of %s has %s, by which the rule looks there, so nothing is kept because of it: most likely "+
 			"the application calls the field something else", of, e.Field)
 	case e.Limit == EmptyCollection:
-		above, gone := of[:max(0, strings.LastIndexByte(of, '/'))], ""
-		if above != "" {
-			gone = fmt.Sprintf(". If %s was deleted, have another rule delete what is left of it, by whether %s exists", above, above)
-		}
-		if e.Others > 0 {
-			of += fmt.Sprintf(", like %d others,", e.Others)
-		}
-		return fmt.Sprintf("%s holds no document at all, yet the rule looks for some there: make sure that database %s is the right "+
-			"one (FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them under that name%s. If it is rightly empty, "+
-			"put a document into it", of, database, gone)
+		return fmt.Sprintf("%s holds no document at all, yet the rule looks for some there: make sure that database %s is the "+
+			"right one (FIRESTORE_DATABASE, Terraform: databases), was not emptied, and keeps them under that name. "+
+			"If it is rightly empty, put a document into it", of, database)
+	case len(e.Unfound) > 0:
+		return strings.Join(e.Unfound, "; ") + " Nothing is deleted this time. The next run deletes, by hand or by schedule: " +
+			"correct the rule before it, unless it is right"
 	}
 	return e.Why
 }

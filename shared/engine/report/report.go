@@ -45,6 +45,9 @@ func (r *Report) HTTPStatus() int {
 	}
 }
 
+// KeptUnapproved is why a run keeps what is due and not in the plan to which it is restricted.
+const KeptUnapproved = "not in the approved plan"
+
 // Limits of a report's lists.
 const (
 	maxFailures  = 20
@@ -91,15 +94,14 @@ type Report struct {
 	// Undone says that the run was taken back since; nil if it was not.
 	Undone *Undone `json:"undone,omitempty" firestore:"undone,omitempty"`
 	// Approved is how many items the plan has that the run is restricted to; 0: it is not restricted, or to nothing.
-	Approved int     `json:"approved,omitempty" firestore:"approved,omitempty"`
-	Binding  Binding `json:"-" firestore:"-"` // what a preview's plan is for
+	Approved int  `json:"approved,omitempty" firestore:"approved,omitempty"`
+	WasHeld  bool `json:"wasHeld,omitempty" firestore:"wasHeld,omitempty"` // it was skipped because somebody held the job
 }
 
 // Undone says when a run was taken back.
 type Undone struct {
 	At      time.Time `json:"at" firestore:"at"`                               // the last time
 	By      string    `json:"by,omitempty" firestore:"by,omitempty"`           // empty: not known
-	Things  int       `json:"things" firestore:"things"`                       // that came back
 	Partial bool      `json:"partial,omitempty" firestore:"partial,omitempty"` // only single things were to come back
 }
 

@@ -8,11 +8,8 @@ import (
 	"github.com/firesweep/firesweep/shared/digest"
 )
 
-// Why an action is left out of a run that is restricted to a plan.
-const (
-	KeptUnapproved = "not in the approved plan"
-	KeptChanged    = "it was changed since the plan was approved"
-)
+// KeptChanged is why a run that is restricted to a plan keeps something that is in the plan.
+const KeptChanged = "it was changed since the plan was approved"
 
 // Approves reports whether the approved plan names an item, and whether that is as it was then. Without such a plan, both are
 // true.

@@ -38,7 +38,7 @@ var limits = []limit{
 		return empty, 0, err
 	}},
 	{report.NeverFound, false, func(_ context.Context, _ *Planner, c *cleanup.Count) (bool, int, error) {
-		return c.Why != "", 0, nil
+		return c.Why != "" || len(c.Unfound) > 0, 0, nil
 	}},
 	{report.MaxDuePercent, true, func(_ context.Context, p *Planner, c *cleanup.Count) (bool, int, error) {
 		most := cmp.Or(c.Percent, p.Config.MaxDuePercent)
@@ -67,7 +67,10 @@ func (p *Planner) trips(ctx context.Context) (tripped []*cleanup.LimitError, err
 			if !trips {
 				continue
 			}
-			e := &cleanup.LimitError{Pass: s.Name, Limit: l.name, Most: most, Collection: c.Collection, Field: c.Field, Why: c.Why}
+			e := &cleanup.LimitError{Pass: s.Name, Limit: l.name, Most: most, Collection: c.Collection, Field: c.Field}
+			if l.name == report.NeverFound {
+				e.Why, e.Unfound = c.Why, c.Unfound
+			}
 			if l.force {
 				e.Due, e.Looked = c.Due, c.Looked
 				if 2*c.InFolder > c.Due {
@@ -80,11 +83,9 @@ func (p *Planner) trips(ctx context.Context) (tripped []*cleanup.LimitError, err
 			said := func(t *cleanup.LimitError) bool {
 				return t.Limit == e.Limit && t.Field == e.Field && shape(t.Collection) == shape(e.Collection)
 			}
-			if i := slices.IndexFunc(tripped, said); l.name == report.EmptyCollection && i >= 0 {
-				tripped[i].Others, tripped[i].Collection = tripped[i].Others+1, min(tripped[i].Collection, e.Collection)
-				continue
+			if l.name != report.EmptyCollection || !slices.ContainsFunc(tripped, said) {
+				tripped = append(tripped, e)
 			}
-			tripped = append(tripped, e)
 		}
 	}
 	return tripped, nil

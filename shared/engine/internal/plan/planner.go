@@ -173,7 +173,7 @@ func (p *Planner) propose(ctx context.Context, i *decide.Item) error {
 	}
 	named, same := p.decider.Approves(i)
 	if !named {
-		p.Teller.Keep(decide.KeptUnapproved, 1)
+		p.Teller.Keep(report.KeptUnapproved, 1)
 		return nil
 	}
 	if p.stays(ctx, i) {

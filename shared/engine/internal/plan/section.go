@@ -78,9 +78,10 @@ func (p *Planner) Count(c cleanup.Count) {
 	i := slices.IndexFunc(s.counts, func(of *cleanup.Count) bool { return of.Collection == c.Collection && of.Field == c.Field })
 	if i < 0 {
 		i = len(s.counts)
-		s.counts = append(s.counts, &cleanup.Count{Collection: c.Collection, Field: c.Field, Why: c.Why})
+		s.counts = append(s.counts, &cleanup.Count{Collection: c.Collection, Field: c.Field})
 	}
 	of := s.counts[i]
+	of.Why, of.Unfound = cmp.Or(of.Why, c.Why), append(of.Unfound, c.Unfound...)
 	of.Looked, of.Due, of.Percent = of.Looked+c.Looked, of.Due+c.Due, max(of.Percent, c.Percent)
 	of.Missing, of.Exists = of.Missing+c.Missing, of.Exists+c.Exists
 	if c.InFolder > of.InFolder {

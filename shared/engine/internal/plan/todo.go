@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -47,7 +46,7 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 	}
 	i := &decide.Item{Ref: d.Ref(), Planned: report.Planned{
 		Target: d.Path, Action: decide.FinishKind, Version: decide.VersionAt(d.UpdateTime),
-		Reason: "an earlier run was interrupted before it was done with: " + harmless.Clip(strings.Join(slices.Compact(led), ", "), 200),
+		Reason: "an earlier run was interrupted before it was done with: " + some(slices.Compact(led), 200),
 	}}
 	if err == nil {
 		for _, item := range next {
@@ -75,6 +74,17 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 		return err
 	}
 	return p.leaveTodos(ctx)
+}
+
+// some names the first of several, as many as fit into some room, and says how many more there are.
+func some(names []string, room int) (text string) {
+	for i, name := range names {
+		if i > 0 && len(text)+len(name) > room {
+			return fmt.Sprintf("%s and %d more", text, len(names)-i)
+		}
+		text += []string{"", ", "}[min(i, 1)] + harmless.Clip(name, room)
+	}
+	return text
 }
 
 // leaveTodos ends a plan that holds as much of what interrupted runs left to do as a run may.

@@ -125,37 +125,15 @@ func refusal(r *http.Request, code int, message string) *http.Response {
 		Body: io.NopCloser(strings.NewReader(fmt.Sprintf(`{"error": {"code": %d, "message": %q}}`, code, message)))}
 }
 
-const filesComeBack = "files come back with the bucket's default access, not with access lists of their own"
-
-// TestFilesComeBackWithTheBucketsAccess: if files come back, that is said, once, before they do, and of nothing else.
-func TestFilesComeBackWithTheBucketsAccess(t *testing.T) {
+// TestFilesComeBackWithTheirMetadata: from soft delete, and from versions.
+func TestFilesComeBackWithTheirMetadata(t *testing.T) {
 	for _, versions := range []bool{false, true} {
 		w := newWorld(t)
 		if versions {
 			w.SetVersioning(t)
 		}
-		w.Set(t, "users/u9", map[string]any{}) // without files
-		w.Set(t, "friends/u9", map[string]any{})
 		w.Put(t, "users/u1/b.png", map[string]string{"k": "b"}, []byte("b"))
-		run := w.run(t).RunID
-		sentence := []string{filesComeBack}
-		for _, tt := range []struct {
-			what    string
-			options restore.Options
-			want    []string
-		}{
-			{"no file", restore.Options{Only: []string{"drafts/u1"}}, nil},
-			{"plan", restore.Options{}, sentence},
-			{"one file", restore.Options{Only: []string{"gs://" + w.Bucket + "/orphan"}}, sentence},
-			{"a document without files", restore.Options{Apply: true, Only: []string{"users/u9"}}, nil},
-			{"all", restore.Options{Apply: true}, sentence},
-			{"again", restore.Options{Apply: true}, nil},
-		} {
-			var warned []string
-			tt.options.Lacks = func(text string) { warned = append(warned, text) }
-			w.undo(t, run, tt.options)
-			enginetest.Want(t, fmt.Sprintf("%s, versions %t", tt.what, versions), tt.want, warned)
-		}
+		w.undo(t, w.run(t).RunID, apply)
 		enginetest.Want(t, "metadata", map[string]string{"k": "b"}, w.attrs(t, "users/u1/b.png").Metadata)
 	}
 }

@@ -27,9 +27,9 @@ const (
 )
 
 // parts returns what commits of the item's documents can hold: mostly, one commit holds all.
-func (i *item) parts() (all [][]undo.Change) {
+func (w *whole) parts() (all [][]undo.Change) {
 	bytes := 0
-	for _, c := range i.changes {
+	for _, c := range w.changes {
 		n := len(c.Path) + proto.Size(&firestorepb.MapValue{Fields: c.Before})
 		last := len(all) - 1
 		if last < 0 || len(all[last]) == maxDocuments || bytes+n > maxBytes {
@@ -41,7 +41,7 @@ func (i *item) parts() (all [][]undo.Change) {
 }
 
 // documents takes back changes of the documents of items.
-func (u *undoing) documents(ctx context.Context, items []*item) error {
+func (u *undoing) documents(ctx context.Context, items []*whole) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(cmp.Or(u.AtOnce, atOnce))
 	for _, it := range items {
@@ -51,7 +51,7 @@ func (u *undoing) documents(ctx context.Context, items []*item) error {
 }
 
 // documentsOf takes back changes of an item's documents.
-func (u *undoing) documentsOf(ctx context.Context, it *item) error {
+func (u *undoing) documentsOf(ctx context.Context, it *whole) error {
 	parts := it.parts()
 	if len(parts) > 1 { // the last may tell why the first must stay
 		for _, changes := range parts {
@@ -91,7 +91,7 @@ func onlyWith(path string) string {
 
 // decide returns what is to be done to documents of the item. If one that the run deleted cannot come back, nothing of the item
 // does. If one cannot that the run overwrote, what it created stays: that may be the only copy.
-func (i *item) decide(changes []undo.Change, now map[string]documents.Original) []Outcome {
+func (w *whole) decide(changes []undo.Change, now map[string]documents.Original) []Outcome {
 	overwritten := ""
 	outcomes := make([]Outcome, len(changes))
 	for n, c := range changes {
@@ -103,14 +103,14 @@ func (i *item) decide(changes []undo.Change, now map[string]documents.Original) 
 		case c.Exists:
 			overwritten = c.Path
 		default:
-			i.stays = cmp.Or(i.stays, c.Path)
+			w.stays = cmp.Or(w.stays, c.Path)
 		}
 	}
 	for n := range outcomes {
 		switch o := &outcomes[n]; {
 		case !o.Step.Back():
-		case i.stays != "":
-			o.Step, o.Why = undo.Conflict, onlyWith(i.stays)
+		case w.stays != "":
+			o.Step, o.Why = undo.Conflict, onlyWith(w.stays)
 		case o.Step == undo.Remove && overwritten != "":
 			o.Step, o.Why = undo.Conflict, "it may be the only copy of "+overwritten+", which stays as it is"
 		}
@@ -121,7 +121,7 @@ func (i *item) decide(changes []undo.Change, now map[string]documents.Original) 
 // commit reads documents of an item as they are now, takes back what can be taken back, and tells of it. again says that another
 // attempt may do better, because somebody else wrote to them meanwhile or Firestore could not. sent is what commits were to do
 // whose answers were lost, by path.
-func (u *undoing) commit(ctx context.Context, it *item, changes []undo.Change, sent map[string]Outcome) (again bool, err error) {
+func (u *undoing) commit(ctx context.Context, it *whole, changes []undo.Change, sent map[string]Outcome) (again bool, err error) {
 	now, err := u.current(ctx, changes)
 	if err != nil {
 		return false, err

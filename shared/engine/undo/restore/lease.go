@@ -48,7 +48,8 @@ func (p Project) all(ctx context.Context, q documents.Query) (all []documents.Do
 // release gives the job's lease back. The job's next run begins at the beginning, for what comes back may lie before the place
 // from which it would continue.
 func (u *undoing) release(ctx context.Context) error {
-	err := u.Store(u.job).Update(context.WithoutCancel(ctx), func(s jobstate.State) (jobstate.State, error) { return s.Free(u.holder), nil })
+	free := func(s jobstate.State) (jobstate.State, error) { return s.Free(u.holder), nil }
+	err := u.Store(u.job).Update(context.WithoutCancel(ctx), free)
 	if err != nil {
 		return fmt.Errorf("give the lease of %s back, which ends by itself after %s: %w", u.job, jobstate.UndoLease, err)
 	}
@@ -69,7 +70,9 @@ func (u *undoing) stillOurs(ctx context.Context) error {
 // renew takes the lease, or holds it for longer. Like a job's next run, it saves the report of a run that was killed.
 func (u *undoing) renew(ctx context.Context) error {
 	began := u.Clock() // before Firestore reads the clock that the lease goes by
-	_, err := u.Store(u.job).Change(ctx, nil, func(s jobstate.State, now time.Time) (after jobstate.State, also map[string]any, err error) {
+	_, err := u.Store(u.job).Change(ctx, nil, func(s jobstate.State, now time.Time) (
+		after jobstate.State, also map[string]any, err error,
+	) {
 		if !u.renewed.IsZero() {
 			after, err = s.Renew(u.holder, now, jobstate.UndoLease)
 			return after, nil, err

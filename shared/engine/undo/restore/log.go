@@ -80,8 +80,8 @@ func (u *undoing) itemOf(records []undo.Record, i int) string {
 	return cmp.Or(undo.ItemOf(records, i), u.targetOf(records[i]))
 }
 
-// item is all that belongs to an item: it comes back as a whole or not at all.
-type item struct {
+// whole is all that belongs to an item: it comes back as a whole or not at all.
+type whole struct {
 	read    int // records, of those that the log has
 	changes []undo.Change
 	besides []besides
@@ -95,20 +95,20 @@ type besides struct {
 }
 
 // eachWhole calls f with the items of which an entry is the last to tell.
-func (u *undoing) eachWhole(ctx context.Context, f func([]*item) error) error {
+func (u *undoing) eachWhole(ctx context.Context, f func([]*whole) error) error {
 	writes := map[string][]undo.Write{} // of documents to which more follow
-	items := map[string]*item{}         // of which more follows
+	items := map[string]*whole{}        // of which more follows
 	return u.eachEntry(ctx, func(place int, records []undo.Record) error {
 		if u.Progress != nil {
 			u.Progress(place, len(u.log))
 		}
-		var whole []*item
+		var complete []*whole
 		records = u.chosen(records)
 		for i, r := range records {
 			name := u.itemOf(records, i)
 			it := items[name]
 			if it == nil {
-				it = new(item)
+				it = new(whole)
 				items[name] = it
 			}
 			switch {
@@ -122,17 +122,17 @@ func (u *undoing) eachWhole(ctx context.Context, f func([]*item) error) error {
 				it.besides = append(it.besides, besides{r, u.log[place].At})
 			}
 			if it.read++; it.read == u.records[name] {
-				whole = append(whole, it)
+				complete = append(complete, it)
 				delete(items, name)
 			}
 		}
-		return f(whole)
+		return f(complete)
 	})
 }
 
 // takeBack goes through the log and takes back what it has.
 func (u *undoing) takeBack(ctx context.Context) error {
-	err := u.eachWhole(ctx, func(items []*item) error {
+	err := u.eachWhole(ctx, func(items []*whole) error {
 		if err := u.documents(ctx, items); err != nil {
 			return err
 		}

@@ -39,22 +39,13 @@ func (u *undoing) objects(ctx context.Context, all []besides) error {
 // object takes back the deletion of a generation of an object, and says what came of it. at is when the log says that it was to
 // be deleted.
 func (u *undoing) object(ctx context.Context, o undo.Object, at time.Time) (Outcome, error) {
-	if u.Bucket == nil {
-		return Outcome{Step: undo.Conflict, Why: "no bucket was named to restore it in"}, nil
-	}
 	deleted, err := u.deleted(ctx, o)
 	if err != nil {
 		return Outcome{}, err
 	}
 	outcome, err := u.foreseenObject(ctx, o, deleted, at)
-	if err != nil || outcome.Step != undo.Recreate {
+	if err != nil || outcome.Step != undo.Recreate || !u.Apply {
 		return outcome, err
-	}
-	u.filesBack.Do(func() {
-		u.lacks("files come back with the bucket's default access, not with access lists of their own")
-	})
-	if !u.Apply {
-		return outcome, nil
 	}
 	for range mostRestores {
 		err = u.restore(ctx, deleted)

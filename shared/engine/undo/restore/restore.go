@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,8 +31,8 @@ import (
 type Project struct {
 	Config   config.Config // says where that is
 	DB       documents.Writer
-	Bucket   *storage.BucketHandle  // nil: objects are left
-	Accounts *accounts.Importer     // nil: accounts are left
+	Bucket   *storage.BucketHandle  // nil: the job has none, so that no run of it can have deleted an object
+	Accounts *accounts.Importer     // nil: likewise an account
 	Clock    func() time.Time       // the operator's, for records and for how long something took: leases go by Firestore's
 	Jobs     map[string]cleanup.Job // by name: what their runs can have done
 	AtOnce   int                    // how many items come back side by side; 0: as many as are fast, in no order
@@ -51,8 +52,6 @@ type Options struct {
 	Elsewhere func(f func(Project) error) error
 	// Progress, if set, is told how many entries of the log are done, of how many.
 	Progress func(done, total int)
-	// Lacks, if set, is told what things that come back will lack, and whether some will not.
-	Lacks func(text string)
 }
 
 // Outcome says what was done to one thing, or would be. docs/command.md documents it as JSON.
@@ -100,11 +99,12 @@ func (p Project) undo(ctx context.Context, runID string, o Options, each func(Ou
 	if err := p.report(ctx, runID, job, o.WithoutReport); err != nil {
 		return err
 	}
+	o.Only = slices.Clone(o.Only) // to which [undoing.match] adds
 	u := &undoing{Project: p, Options: o, job: job, runID: runID, each: each,
 		holder: undo.HolderPrefix + runID + "-" + rand.Text()[:8], at: p.Clock().UTC().Truncate(time.Microsecond),
-		records: map[string]int{}, writes: map[string]int{}, named: map[string]bool{}, matched: map[string]bool{}, after: map[string]string{},
-		refused: map[string]bool{}, by: map[string]bool{job: true}, with: map[string][]string{},
-		held: map[place]jobstate.State{}, ran: map[place]bool{}, came: map[string]bool{}, canHave: reachOf(p.Jobs[job]).canHaveDone,
+		records: map[string]int{}, writes: map[string]int{}, named: map[string]bool{}, matched: map[string]bool{},
+		after: map[string]string{}, refused: map[string]bool{}, by: map[string]bool{job: true}, with: map[string][]string{},
+		held: map[place]jobstate.State{}, ran: map[place]bool{}, came: map[string]bool{}, reach: reachOf(p.Jobs[job]),
 		covers: map[string]func(undo.Record) bool{}}
 	for name, j := range p.Jobs {
 		u.covers[name] = reachOf(j).covers
@@ -147,9 +147,9 @@ type undoing struct {
 	Project
 	Options
 	job, runID string
-	holder     string    // as whom it holds the lease; the same undo in another process is another
-	at         time.Time // since when it holds jobs, and has them keep what comes back
-	canHave    func(r undo.Record, item string) bool
+	holder     string                            // as whom it holds the lease; the same undo in another process is another
+	at         time.Time                         // since when it holds jobs, and has them keep what comes back
+	reach      reach                             // of the job
 	covers     map[string]func(undo.Record) bool // by job: whether it could delete or change again what a record is of
 
 	// What the survey finds.
@@ -168,23 +168,14 @@ type undoing struct {
 	began   bool                     // something may be back
 	refused map[string]bool          // targets that no run of the job can have had
 	came    map[string]bool          // targets that came back
-	stayed  int                      // things that cannot
-	same    int                      // things that are as they were
+	back    bool                     // something came back, or was as it was before the run
+	stayed  int                      // things that cannot come back
 
-	filesBack sync.Once // says how files come back
-	telling   sync.Mutex
-	each      func(Outcome) error // called by one at a time, by tell
+	telling sync.Mutex
+	each    func(Outcome) error // called by one at a time, by tell
 
 	leasing sync.Mutex
 	renewed time.Time // when the lease last was; zero before it is taken
-}
-
-func (u *undoing) lacks(text string) {
-	u.telling.Lock()
-	defer u.telling.Unlock()
-	if u.Lacks != nil {
-		u.Lacks(text)
-	}
 }
 
 // tell hands outcomes to the caller.
@@ -192,16 +183,13 @@ func (u *undoing) tell(outcomes ...Outcome) error {
 	u.telling.Lock()
 	defer u.telling.Unlock()
 	for _, o := range outcomes {
-		switch o.Step {
-		case undo.Nothing:
-			u.same++
-		case undo.Conflict, undo.Lost:
+		if o.Step == undo.Conflict || o.Step == undo.Lost {
 			u.stayed++
-		default:
 		}
 		if o.Step.Back() {
 			u.came[o.Target] = true
 		}
+		u.back = u.back || o.Step.Back() || o.Step == undo.Nothing
 		if err := u.each(o); err != nil {
 			return err
 		}

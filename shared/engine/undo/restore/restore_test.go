@@ -285,7 +285,7 @@ func TestUndoneByOneThatWasKilled(t *testing.T) {
 	w.update(t, "cleanupRuns/"+rep.RunID, "undone", firestore.Delete)
 	w.undo(t, rep.RunID, all)
 	first := noted()
-	if first == nil || first.Partial || first.Things == 0 {
+	if first == nil || first.Partial {
 		t.Fatalf("after one that was killed: %+v", first)
 	}
 	w.undo(t, rep.RunID, all)
@@ -309,6 +309,32 @@ func TestOnly(t *testing.T) {
 	enginetest.Want(t, "kept", map[string]int{jobstate.KeptListed: 1}, next.Kept)
 	enginetest.Want(t, "users", []string{"u1"}, w.IDs(t, "users"))
 	enginetest.Want(t, "objects", []string{"users/u1/a.png", "users/u2/a.png"}, w.Objects(t))
+}
+
+// TestOnlyIsTheCallers: an undo that means more than what was named leaves the caller's list as it is.
+func TestOnlyIsTheCallers(t *testing.T) {
+	w, report := newRun(t)
+	only := append(make([]string, 0, 8), "users/")
+	w.undo(t, report.RunID, restore.Options{Only: only})
+	enginetest.Want(t, "behind the list", make([]string, 7), only[1:8])
+}
+
+// TestProjectWithoutBucketAndAccounts: no run of such a job can have deleted files or accounts, so they are refused, and left.
+func TestProjectWithoutBucketAndAccounts(t *testing.T) {
+	w, report := newRun(t)
+	w.restorer.Bucket, w.restorer.Accounts = nil, nil
+	var refused []string
+	err := w.restorer.Undo(t.Context(), report.RunID, apply, func(o restore.Outcome) error {
+		if o.Step == undo.Conflict {
+			refused = append(refused, strings.ReplaceAll(o.Target, w.Bucket, "bucket"))
+		}
+		return nil
+	})
+	check.Is(t, "files and accounts", err, restore.ErrRefused)
+	enginetest.Want(t, "refused", []string{"account u0", "account u1", "account u2", "gs://bucket/orphan", "gs://bucket/users/u0/a.png",
+		"gs://bucket/users/u1/a.png", "gs://bucket/users/u2/a.png"}, refused)
+	enginetest.Want(t, "users", 3, len(w.Documents(t, "users")))
+	enginetest.Want(t, "files and accounts", 0, len(w.Objects(t))+len(w.Accounts(t)))
 }
 
 // TestOnlyAFolder: a folder of objects that is named comes back whole, and so does one in it; they stay.

@@ -16,7 +16,7 @@ import (
 // noteUndone notes in the run's report, where there is one, and where the job's state holds it, that things came back: also by an
 // earlier undo that was killed before it noted that. One that ended with an error has brought back a part.
 func (u *undoing) noteUndone(ctx context.Context, ended error) error {
-	if len(u.came)+u.same == 0 {
+	if !u.back {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
@@ -30,22 +30,17 @@ func (u *undoing) noteUndone(ctx context.Context, ended error) error {
 	return nil
 }
 
-// note adds what came back to what came back before.
+// note notes it. What all came back of before stays so.
 func (u *undoing) note(ctx context.Context, d documents.Document, partial bool) error {
-	done := report.Undone{At: u.Clock().UTC(), By: u.By, Things: len(u.came), Partial: partial}
-	before, err := report.Of(d) // any other report tells nothing of it
-	switch {
-	case err == nil && before.Undone != nil:
-		done.Things += before.Undone.Things
+	done := report.Undone{At: u.Clock().UTC(), By: u.By, Partial: partial}
+	if before, err := report.Of(d); err == nil && before.Undone != nil { // any other report tells nothing of it
 		if done.Partial = partial && before.Undone.Partial; len(u.came) == 0 && done.Partial == before.Undone.Partial {
 			return nil
 		}
-	case len(u.came) == 0:
-		done.Things = u.same
 	}
 	noted := maps.Clone(d.Data)
 	noted["undone"] = done
-	_, err = u.Store(u.job).Change(ctx, nil, func(s jobstate.State, _ time.Time) (jobstate.State, map[string]any, error) {
+	_, err := u.Store(u.job).Change(ctx, nil, func(s jobstate.State, _ time.Time) (jobstate.State, map[string]any, error) {
 		if s.Last != nil && s.Last.RunID == u.runID {
 			last := *s.Last
 			last.Undone = &done
