@@ -33,8 +33,8 @@ func tag(release string) string {
 	return "v" + release
 }
 
-// String returns the version, with the one that Go gave to the program where it was built from a repository, which has the commit:
-// 0.1.0-dev (v0.0.0-20260110150000-1a2b3c4d5e6f), and +dirty at its end where something was not committed.
+// String returns the version, with the one that Go gave to the program where it was built from a repository, which has the
+// commit: 0.1.0-dev (v0.0.0-20260110150000-1a2b3c4d5e6f), and +dirty at its end where something was not committed.
 func String() string {
 	info, _ := debug.ReadBuildInfo()
 	return with(info)

@@ -187,7 +187,6 @@ const fewToName = 3
 // Meant asks whether a field of a place's documents that none has, or with "" the collection itself, which has no document, is
 // another one that there is.
 func Meant(ctx context.Context, r documents.Reader, in rule.Place, field string) (asks string, err error) {
-	name, there := in.String(), []string{}
 	switch {
 	case field != "":
 		found, _, err := some(ctx, r, in, fewToName)
@@ -202,17 +201,18 @@ func Meant(ctx context.Context, r documents.Reader, in rule.Place, field string)
 			return unlike, err
 		}
 		return "is it " + patternOf(found[0].Ref().Collection) + "?", nil
-	default:
-		if parts := strings.Split(name, "/"); len(parts) == 3 { // perhaps somebody forgot the braces
-			each := rule.Place(fmt.Sprintf("%s/{%s}/%s", parts[0], parts[1], parts[2]))
-			found, err := r.First(ctx, each.Query(documents.NameOnly...), "", 1)
-			if err != nil || len(found) > 0 && each.Same(rule.Place(found[0].Ref().Collection)) {
-				return fmt.Sprintf("is it %s?", each), err
-			}
+	}
+	name := in.String()
+	if parts := strings.Split(name, "/"); len(parts) == 3 { // perhaps somebody forgot the braces
+		each := rule.Place(fmt.Sprintf("%s/{%s}/%s", parts[0], parts[1], parts[2]))
+		found, err := r.First(ctx, each.Query(documents.NameOnly...), "", 1)
+		if err != nil || len(found) > 0 && each.Same(rule.Place(found[0].Ref().Collection)) {
+			return fmt.Sprintf("is it %s?", each), err
 		}
-		if there, err = r.Collections(ctx, documents.Ref{}); err != nil {
-			return "", err
-		}
+	}
+	there, err := r.Collections(ctx, documents.Ref{})
+	if err != nil {
+		return "", err
 	}
 	slices.Sort(there)
 	if like := criteria.Alike(name, there); like != name {

@@ -12,7 +12,7 @@ import (
 // it.
 type Where struct{ Field, Value string }
 
-// match notes what [Where] means in the records of an entry, and which item led to which, and names the items of deleted documents
+// match notes what [Where] means in the records of an entry and which item led to which, and names the items of deleted documents
 // that are named.
 func (u *undoing) match(records []undo.Record) {
 	for i, r := range records {
@@ -60,8 +60,7 @@ func (u *undoing) canHaveDone(r undo.Record, item string) bool {
 	return u.reach.canHaveDone(r, item)
 }
 
-// isChosen reports whether a thing is to be taken back by itself, or with the item that it belongs to, or with the one that led to
-// that.
+// isChosen reports whether a thing is to be taken back by itself, with the item that it belongs to, or with what led to that.
 func (u *undoing) isChosen(target, item string) bool {
 	of := []string{target, item, u.after[item]}
 	chosen := len(u.Only) == 0

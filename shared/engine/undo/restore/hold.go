@@ -70,7 +70,8 @@ func (u *undoing) everywhere(ctx context.Context, f func(ctx context.Context, in
 }
 
 // jobsIn returns the jobs that have a record in the database, because they ran, and that can delete or change again what comes
-// back, or that nobody here knows: of another checkout, say, or from an entry that was edited since it ran. The record of [jobstate.NewJobs] holds those that never ran.
+// back, or that nobody here knows: of another checkout, say, or from an entry that was edited since it ran. The record of
+// [jobstate.NewJobs] holds those that never ran.
 func (u *undoing) jobsIn(ctx context.Context, in Project) ([]string, error) {
 	records, err := in.all(ctx, documents.Query{Collection: collections.Jobs, Select: []string{"lastReport.entry"}})
 	if err != nil {
