@@ -13,6 +13,7 @@ import (
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // TestPlacesThatNobodyWrote: a misspelt place, in which nothing ever refers to anybody, is named; if all are, nothing is done,
@@ -191,6 +192,38 @@ func TestWorkerKeeps(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestWorkerUnderWayIsHeld: Cloud Tasks delivers a task twice, and an undo takes back what one call did before the other, which
+// began earlier, comes to its commit. That call does nothing, nor is an account deleted by one that is held once its commit is
+// done.
+func TestWorkerUnderWayIsHeld(t *testing.T) {
+	w := newWorld(t)
+	w.placeholder(t, "u1", true)
+	before := w.left(t)
+	w.Worker.Env["UNDO_DAYS"] = "7"
+	earlier := enginetest.On(t, functions.New(Worker), w.Project)
+	earlier.Now = now
+	earlier.Hooks.BeforeApply = func() {
+		deleted := w.Worker.Run(t, task)
+		enginetest.WantReport(t, deleted, report.Completed, enginetest.Done(deleteKind, 1))
+		err := w.Worker.Restorer(t, nil).Undo(t.Context(), deleted.RunID, restore.Options{Apply: true, WithoutReport: true},
+			func(restore.Outcome) error { return nil })
+		check.OK(t, err)
+	}
+	failed := map[string]report.Counts{deleteKind: {Planned: 1, Failed: 1}}
+	enginetest.WantReport(t, earlier.Run(t, task), report.Failed, failed)
+	w.wantLeft(t, before)
+	enginetest.Want(t, "a later call", report.Skipped, earlier.Run(t, task).Status)
+
+	held := w.Documents(t, "cleanupJobs")[Worker.Name]
+	w.Delete(t, "cleanupJobs/"+Worker.Name)
+	earlier = enginetest.On(t, functions.New(Worker), w.Project)
+	earlier.Now = now
+	earlier.AfterCommits(func(int, *firestorepb.CommitRequest) { w.Set(t, "cleanupJobs/"+Worker.Name, held) })
+	enginetest.WantReport(t, earlier.Run(t, task), report.Failed, failed)
+	before.Users, before.Unfinished = nil, 1
+	w.wantLeft(t, before)
 }
 
 // TestUserOfManyDetails: one beyond those that are looked at might have been taken up by an import.

@@ -334,6 +334,14 @@ func (p *patient) examineRecord(ctx context.Context, job manifest.Entry) error {
 		p.add(job.Name, levelWarning, "When the rule and the data are right: "+p.cmd("resume", record.Held.Record), "It is held %s.",
 			*record.Held)
 	}
+	left, err := p.leftBy(ctx, job, record)
+	if left > 0 {
+		finish := "Finish them with the file of then: " + p.cmd("run", job.Name, ofThen)
+		p.add(job.Name, levelWarning, finish, "It left items half done (commits: %d), and deletes nothing along any more", left)
+	}
+	if err != nil {
+		return err
+	}
 	st, err := p.standing(ctx, job, record, 1)
 	if err == nil && st.bad() {
 		p.add(job.Name, levelProblem, "Look at: "+p.cmd("show", job.Name), "%s. %s", capital(st.State), st.Detail)

@@ -8,6 +8,7 @@ import (
 	"github.com/firesweep/firesweep/shared/documents"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/manifest"
 )
 
 // What is said of a run whose rule was taken out or renamed, and what is given to a command that needs the rule.
@@ -24,6 +25,18 @@ func (a *app) former(ctx context.Context) ([]heldJob, error) {
 
 // knows reports whether a job or a rule of the application has a name.
 func (a *application) knows(job string) bool { _, known := a.Jobs[job]; return known }
+
+// leftBy returns after how many commits a job has left something to do that its rule, as it is now, does not do.
+func (a *app) leftBy(ctx context.Context, job manifest.Entry, r jobstate.Record) (int, error) {
+	if a.Jobs[job.Name].Leaves() || r.Leased(r.Now) != "" {
+		return 0, nil
+	}
+	p, err := a.reading(ctx, job)
+	if err != nil {
+		return 0, err
+	}
+	return p.DB.Count(ctx, runlog.PendingOf(job.Name, ""), 0)
+}
 
 // halfDone returns the former jobs that have begun items which no run finishes any more.
 func (a *app) halfDone(ctx context.Context) (left []heldJob, err error) {

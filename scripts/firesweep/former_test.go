@@ -26,7 +26,7 @@ func calledOtherwise(t *testing.T, killed bool) {
 	t.Parallel()
 	o, status, back := newOperator(t, "UNDO_DAYS=7"), "failed", "1 thing came back."
 	withFile := strings.Replace(drafts, `"collection":`, `"maxDuePercent": 100, "with": [{"objects": "scans/{id}/**"}], "collection":`, 1)
-	o.inApp(t, map[string]string{"firebase.json": "{}", "old.json": withFile,
+	o.inApp(t, map[string]string{"firebase.json": "{}", "old.json": withFile, "edited.json": drafts,
 		"firesweep.json": strings.Replace(withFile, "cleanupDrafts", "cleanupDraftz", 1)})
 	o.Put(t, "scans/a/1.png", nil, nil)
 	o.Set(t, "drafts/a", map[string]any{"editedAt": now.AddDate(-1, 0, 0)})
@@ -63,6 +63,8 @@ func calledOtherwise(t *testing.T, killed bool) {
 	}
 	wantNone(t, o.well(t, "plan", "--rules", "old.json"), "half done")
 	wantParts(t, oneLine(o.well(t, "doctor")), "warning: cleanupDrafts: It left items half done, and no rule has that name any more", finish)
+	out, _ := o.ends(t, exitFailed, "doctor", "--rules", "edited.json")
+	wantParts(t, oneLine(out), "It left items half done (commits: 1), and deletes nothing along any more", finish)
 	wantParts(t, oneLine(o.well(t, "runs")), "cleanupDrafts ran at 2026-01-10 15:00 UTC, and no rule has that name any more: firesweep show "+shortID(run))
 	for _, id := range []string{run, shortID(run), "cleanupDrafts"} {
 		out, _ := o.ends(t, exitFailed, "show", id)

@@ -31,6 +31,8 @@ type With struct {
 	// Home, if set, is the folder of a document's author, or "". Of the objects that the document names, those elsewhere are kept
 	// if their metadata does not name it.
 	Home func(documents.Document) string
+	// ByAccount, if set, is the relation by which the rule's documents are themselves deleted with accounts.
+	ByAccount *rule.Relation
 
 	mentions *mentions
 }
@@ -97,6 +99,7 @@ func Rule[S any](judging cleanup.Rule[S], with With) cleanup.AnyRule {
 			}
 			return with.change(s.item, run)
 		},
+		Keeps: with.keeps,
 	}
 	r.Reach.Writes = append(r.Reach.Writes, judging.Reach.Writes...)
 	if slices.ContainsFunc(with.With, Deep) {
@@ -120,6 +123,7 @@ type state[S any] struct {
 type item struct {
 	cleanup.Subject
 	children []child
+	begun    []child                    // a later commit deletes these, of which children have some of what belongs to them
 	whole    bool                       // children are all
 	left     []left                     // what stays though it belongs to it
 	files    map[string]map[string]file // what its texts refer to, by the relation's key
@@ -145,14 +149,27 @@ type child struct {
 
 // gather reads the documents that are deleted with it.
 func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error {
-	for _, a := range w.With {
+	for _, a := range w.keepersLast(w.With, w.Place()) {
+		for _, i := range due {
+			switch {
+			case w.Strict || !nameless(a, i.Ref()):
+			case a.Objects != "" && a.Field == "":
+				i.left = append(i.left, left{"the files of its folder", keptMistaken})
+			case a.Collection != "":
+				i.left = append(i.left, left{"documents of " + a.Collection, keptMistaken})
+			}
+		}
 		var err error
+		of := due
+		if w.keep(a.Place(w.Place())) > 0 {
+			of = slices.DeleteFunc(slices.Clone(due), func(i *item) bool { return !i.whole })
+		}
 		switch {
 		case a.Objects != "" || a.Account != "":
 		case Deep(a) || a.Document != "":
-			err = w.gatherDeep(ctx, src, a, due)
+			err = w.gatherDeep(ctx, src, a, of)
 		default:
-			err = w.gatherChildren(ctx, src, a, due)
+			err = w.gatherChildren(ctx, src, a, of)
 		}
 		if err != nil {
 			return err
@@ -171,6 +188,9 @@ func (w With) gather(ctx context.Context, src cleanup.Source, due []*item) error
 func nameless(a rule.Relation, d documents.Ref) bool {
 	return a.Subcollection == "" && !documents.ValidID(d.ID)
 }
+
+// keptMistaken is the reason to keep what belongs to a document of such an id.
+const keptMistaken = "programs write such an id by mistake, so it may belong to another"
 
 // KeptLong is the reason to keep a document of which no query can ask what names it.
 const KeptLong = "its id is too long for a query, so what belongs to it cannot be found"
@@ -235,6 +255,7 @@ func (w With) gatherDeep(ctx context.Context, src cleanup.Source, a rule.Relatio
 			return err
 		}
 		i.children, i.left, i.whole = append(i.children, t.children...), append(i.left, t.left...), i.whole && whole
+		i.begun = append(i.begun, t.begun...)
 	}
 	return nil
 }
@@ -245,6 +266,7 @@ type tree struct {
 	src      cleanup.Source
 	room     int
 	children []child
+	begun    []child
 	left     []left
 }
 
@@ -265,7 +287,8 @@ func (t *tree) add(
 			in[i] = d.Ref().Collection
 		}
 		slices.SortFunc(in, func(a, b string) int { // the deepest first
-			return cmp.Or(strings.Count(b, "/")-strings.Count(a, "/"), strings.Compare(a, b))
+			keeps := cmp.Compare(t.keep(rule.Place(a)), t.keep(rule.Place(b)))
+			return cmp.Or(keeps, strings.Count(b, "/")-strings.Count(a, "/"), strings.Compare(a, b))
 		})
 		for _, collection := range slices.Compact(in) {
 			all, parent := rule.Relation{Subcollection: path.Base(collection)}, documents.Document{Path: path.Dir(collection)}
@@ -293,12 +316,14 @@ func (t *tree) addOf(
 		if a.Remove {
 			c.loses = func(data map[string]any) (string, any) { return removed(a, d.Database, data, ref, repeats) }
 		}
-		for _, b := range a.With {
+		for _, b := range t.keepersLast(a.With, a.Place(at)) {
 			if all, err := t.add(ctx, b, inner(d, of), d.Ref(), a.Place(at)); err != nil || !all {
+				t.begun = append(t.begun, c)
 				return false, err
 			}
 		}
 		if t.room--; t.room < 0 {
+			t.begun = append(t.begun, c)
 			return false, nil
 		}
 		t.children = append(t.children, c)

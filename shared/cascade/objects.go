@@ -171,7 +171,8 @@ type odd struct{}
 type dotted string
 
 // valuesAt returns the values at a path of fields. A part of the path that ends in [] stands for every element of a list. A
-// missing field is null. A missing list has no values. What stands at the path itself comes after what is [dotted].
+// missing field is null. A missing list has no values, and a text in its place is its only one. What stands at the path itself
+// comes after what is [dotted].
 func valuesAt(value any, path []string) (all []any) {
 	for i, part := range path {
 		fields, isMap := value.(map[string]any)
@@ -189,7 +190,12 @@ func valuesAt(value any, path []string) (all []any) {
 			continue
 		}
 		list, isList := value.([]any)
-		if value != nil && !isList {
+		text, isText := value.(string)
+		switch {
+		case isText && text == "":
+		case isText && i == len(path)-1: // one value in place of a list
+			return append(all, text)
+		case value != nil && !isList:
 			return []any{odd{}}
 		}
 		for _, element := range list {

@@ -23,7 +23,8 @@ type Question struct {
 	UID     string
 	Queries []documents.Query
 	self    documents.Ref
-	among   []documents.Query // with within: for all that is related, with its time or without one
+	among   []documents.Query      // with within: for all that is related, with its time or without one
+	owners  map[documents.Ref]bool // documents that do not count: it belongs to them, and they are deleted
 
 	Found bool
 	There []documents.Ref // those of Refs that there are
@@ -50,9 +51,8 @@ func Ask(src cleanup.Source, of rule.Relation, i rule.Item, self documents.Ref) 
 	return q, ok
 }
 
-// Answer answers questions: documents first, then queries, and accounts last, which no transaction holds still. Documents that
-// go, if any, do not count.
-func Answer(ctx context.Context, src cleanup.Source, all []*Question, goes map[documents.Ref]bool) error {
+// Answer answers questions: documents first, then queries, and accounts last, which no transaction holds still.
+func Answer(ctx context.Context, src cleanup.Source, all []*Question) error {
 	var refs []documents.Ref
 	var uids []string
 	var asked []*Question // by query
@@ -73,7 +73,7 @@ func Answer(ctx context.Context, src cleanup.Source, all []*Question, goes map[d
 	}
 	found := make([][]documents.Document, len(queries))
 	errs := flow.Many(questionsAtOnce, len(queries), func(i int) (err error) {
-		found[i], err = src.First(ctx, queries[i], "", len(goes)+1)
+		found[i], err = src.First(ctx, queries[i], "", len(asked[i].owners)+1)
 		return err
 	})
 	if err := cmp.Or(errs...); err != nil {
@@ -85,7 +85,7 @@ func Answer(ctx context.Context, src cleanup.Source, all []*Question, goes map[d
 	}
 	for i, q := range asked {
 		for _, d := range found[i] {
-			if goes[d.Ref()] {
+			if q.owners[d.Ref()] {
 				continue
 			}
 			odd := q.odd(d)
@@ -106,7 +106,7 @@ func Answer(ctx context.Context, src cleanup.Source, all []*Question, goes map[d
 				continue
 			}
 			q.There = append(q.There, ref)
-			if keeps, odd := q.meets(d); keeps && !goes[ref] {
+			if keeps, odd := q.meets(d); keeps && !q.owners[ref] {
 				if !q.Found || odd == "" {
 					q.Odd = odd
 				}

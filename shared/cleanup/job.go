@@ -5,6 +5,7 @@ package cleanup
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/documents"
@@ -33,6 +34,12 @@ type Job struct {
 	Lines *Lines
 	// Task makes it a worker, which Cloud Tasks calls with one thing to do; nil for what Cloud Scheduler calls.
 	Task *Task
+}
+
+// Leaves reports whether runs of the job may leave something to do, which later ones do.
+func (j Job) Leaves() bool {
+	follows := func(rule AnyRule) bool { return !rule.DeletesAlone() }
+	return j.AccountRule != nil && j.AccountRule.Next != nil || slices.ContainsFunc(j.Rules, follows)
 }
 
 // Lines are a job's own log lines. A preview logs none.

@@ -33,6 +33,9 @@ type Rule[S any] struct {
 	Gather func(ctx context.Context, src Source, due []*S) error
 	// Change says what is written for an item that is due; nil deletes the document, and nothing else.
 	Change func(state S, d Decision, run Run) Change
+	// Keeps says why what follows an item that is deleted stays, as things are by now; "" if nothing keeps it. It is asked before a
+	// later run does what an interrupted one has left to do, perhaps months later; nil if nothing can have changed.
+	Keeps func(ctx context.Context, src Source, f FollowUp) (why string, err error)
 }
 
 // Run is what a rule may know of the run.
@@ -163,6 +166,7 @@ type AnyRule interface {
 	DeletesAlone() bool // nothing but the document
 	Together() int      // items that share a commit, at most
 	LoadAll(ctx context.Context, src Source, subjects []Subject) (Loaded, error)
+	WhyKept(ctx context.Context, src Source, f FollowUp) (why string, err error)
 }
 
 // Loaded are loaded items of one rule, by their index. A panic of the rule is an error.
@@ -213,6 +217,15 @@ func (r Rule[S]) LoadAll(ctx context.Context, src Source, subjects []Subject) (_
 		return nil, fmt.Errorf("rule %s loaded %d states for %d items: this is a bug in the job", r.Name, len(states), len(subjects))
 	}
 	return loaded[S]{rule: r, states: states}, nil
+}
+
+// WhyKept says why what follows an item stays, by [Rule.Keeps].
+func (r Rule[S]) WhyKept(ctx context.Context, src Source, f FollowUp) (why string, err error) {
+	if r.Keeps == nil {
+		return "", nil
+	}
+	defer guard.Recover(&err)
+	return r.Keeps(ctx, src, f)
 }
 
 type loaded[S any] struct {

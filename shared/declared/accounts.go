@@ -34,7 +34,12 @@ func (c accountsOf) plan(ctx context.Context, p *cleanup.Planner) error {
 			err = looked.considered(ctx, p, found)
 		}
 		if err == nil && !told && (found.Due > 0 || len(p.LastWarnings) > 0) {
-			if told, err = true, unfound(ctx, p, c.Rule, found.Due > 0); err == nil {
+			var items []criteria.Lookup
+			for _, a := range page.Accounts {
+				items = append(items, criteria.FieldsOfAccount(a))
+			}
+			more := unheard(c.Rule, "account", items, token == "" && page.Next == "")
+			if told, err = true, unfound(ctx, p, c.Rule, found.Due > 0, more...); err == nil {
 				err = c.tell(ctx, p, page.Accounts)
 			}
 		}
@@ -103,7 +108,7 @@ func (c accountsOf) along() (all []cleanup.AnyRule) {
 	account := rule.Relation{Account: "{id}"}
 	for _, w := range c.With {
 		of := ofDocuments(c.following(w))
-		of.missing = len(w.With) > 0
+		of.missing, of.byAccount = len(w.With) > 0, &w
 		of.Unless = append(of.Unless, account)
 		all = append(all, of.ruleOf("document of "+of.Collection, func(i item, run cleanup.Run) cleanup.Decision {
 			d := of.judge(i, run)

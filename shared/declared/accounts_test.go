@@ -1,6 +1,7 @@
 package declared_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,17 +10,22 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"firebase.google.com/go/v4/auth"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"pgregory.net/rapid"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/shared/accounts"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	model "github.com/firesweep/firesweep/shared/engine/enginetest/modeltest"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
 
 // guests is a rule about anonymous accounts.
@@ -243,6 +249,81 @@ func TestDeletionsAreLogged(t *testing.T) {
 			enginetest.Want(t, "logged writes", want, wrote)
 		})
 	}
+}
+
+// TestAccountsThatStay: a run cannot delete an account, and another is used right before it is deleted. Their owners delete them
+// later: no run deletes what belongs to them, and an undo brings neither back, for the log does not say that they were deleted.
+func TestAccountsThatStay(t *testing.T) {
+	for stays, deleted := range map[string][]string{"refused": {}, "used": {"deleted"}} {
+		t.Run(stays, func(t *testing.T) { accountStays(t, stays, deleted) })
+	}
+}
+
+func accountStays(t *testing.T, stays string, deleted []string) {
+	t.Helper()
+	f := start(t, guests(fields{"with": array{fields{"document": "profiles/{uid}"}}}))
+	f.Env["UNDO_DAYS"] = "7"
+	for _, uid := range append(deleted, stays) {
+		f.Import(t, signedIn(uid, old))
+		f.Set(t, "profiles/"+uid, fields{"name": "Hana"})
+	}
+	a, looked, broken := watch(f), 0, true
+	a.before = func(method string) error {
+		switch {
+		case stays == "refused":
+			return fails("DeleteUsers")(method)
+		case method == "GetUsers":
+			if looked++; looked == 2 { // the last look
+				f.Replace(t, stays, signedIn(stays, now))
+			}
+		}
+		return nil
+	}
+	f.Hooks.Dial = wire.Before(func(_ context.Context, _ string, request any) error {
+		commit, is := request.(*firestorepb.CommitRequest)
+		if is && broken && strings.Contains(fmt.Sprint(commit.GetWrites()), "/profiles/") {
+			return status.Error(codes.PermissionDenied, "not now")
+		}
+		return nil
+	})
+	rep := f.Run(t, "")
+	enginetest.Want(t, "status", report.Failed, rep.Status)
+	enginetest.Want(t, "accounts", []string{stays}, f.Accounts(t))
+	a.before, broken = fails("nothing"), false
+	ok(t, f.Auth(t).DeleteUser(t.Context(), stays)) // by its owner, in the application
+	enginetest.Want(t, "status then", report.Completed, f.Run(t, "").Status)
+	enginetest.Want(t, "profiles", []string{stays}, f.IDs(t, "profiles"))
+	ok(t, f.Restorer(t, nil).Undo(t.Context(), rep.RunID, restore.Options{Apply: true}, func(restore.Outcome) error { return nil }))
+	enginetest.Want(t, "accounts after the undo", deleted, f.Accounts(t))
+}
+
+// TestARuleThatDeletesNothingAlongAnyMore says what earlier runs left to do, run after run, until somebody finishes it with the
+// rule of then. It asks for that no longer then.
+func TestARuleThatDeletesNothingAlongAnyMore(t *testing.T) {
+	rule := fields{"collection": "users", "age": fields{"field": "seenAt", "months": 1}, "maxDuePercent": 100}
+	before := start(t, with(rule, fields{"with": array{fields{"account": "{id}"}}}))
+	before.Import(t, signedIn("u1", old))
+	before.Set(t, "users/u1", fields{"seenAt": old})
+	a := watch(before)
+	a.before = fails("DeleteUsers")
+	enginetest.Want(t, "first run", report.Failed, before.Run(t, "").Status)
+	edited := enginetest.On(t, newFunction(t, entry(t, rule)), before.Project)
+	edited.Indexes = before.Indexes
+	left := []string{"earlier runs left items half done (commits: 1), and the rule deletes nothing along any more, so no run " +
+		"finishes them: finish them with the file of then: firesweep run cleanupThings --rules OLD.json"}
+	reads := []int64{}
+	for run, want := range [][]string{left, left, nil, nil} {
+		if run == 2 {
+			a.before = fails("nothing")
+			enginetest.WantReport(t, before.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
+			enginetest.Want(t, "accounts", []string{}, before.Accounts(t))
+		}
+		edited.Now = now.AddDate(0, 0, run+1)
+		got := edited.Run(t, "")
+		enginetest.Want(t, fmt.Sprint("warnings ", run), want, got.Warnings)
+		reads = append(reads, got.Usage.FirestoreReads)
+	}
+	enginetest.Want(t, "reads, once nothing is left", reads[2]-1, reads[3])
 }
 
 // TestALimitOnAccounts: each run deletes as many as the limit allows and says so, and the next run continues. Held accounts

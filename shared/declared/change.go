@@ -23,7 +23,7 @@ func (c documentsOf) ruleOf(name string, judge func(item, cleanup.Run) cleanup.D
 		r.Reach.Writes = append(r.Reach.Writes, rule.Place(c.Warn.Create).Pattern())
 	}
 	if c.Deletes() && !c.Plain() {
-		return cascade.Rule(r, cascade.With{Rule: c.Rule})
+		return cascade.Rule(r, cascade.With{Rule: c.Rule, ByAccount: c.byAccount})
 	}
 	return r
 }

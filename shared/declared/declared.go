@@ -15,7 +15,7 @@ import (
 func Job(name string, r rule.Rule) cleanup.Job {
 	if r.Objects != "" {
 		pass := objectsOf(r).Pass("")
-		return cleanup.Job{Name: name, Plan: orphans.Plan(pass), Reach: orphans.Reach(pass)}
+		return cleanup.Job{Name: name, Plan: planObjects(r, orphans.Plan(pass)), Reach: orphans.Reach(pass)}
 	}
 	if r.Accounts != "" {
 		return cleanup.Job{Name: name, Plan: accountsOf{r}.plan, Accounts: true, AccountRule: accountsOf{r}.accountRule(),

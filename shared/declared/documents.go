@@ -19,6 +19,8 @@ type documentsOf struct {
 	rule.Rule
 	lookups *lookups
 	missing bool // what belongs to an item is deleted even if there is no document
+
+	byAccount *rule.Relation // by which the documents are deleted with accounts
 }
 
 func ofDocuments(r rule.Rule) documentsOf { return documentsOf{Rule: r, lookups: &lookups{}} }

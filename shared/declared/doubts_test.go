@@ -36,7 +36,7 @@ func TestDoubts(t *testing.T) {
 		"texts that are no times": {fields{"age": fields{"field": "author", "as": "text", "days": 30}, "with": all}, 27, nil,
 			[]string{"age: author is no time that can be read in 30 of 30, and the rule keeps these"}},
 		"what a document says": {fields{"age": "any", "unless": array{fields{"document": "users/{author}", "where": array{fields{"field": "plan", "==": "PRO"}}}}, "with": all}, 30, nil,
-			[]string{"unless[0].where[0]: plan is missing in all of 30: is that its name?"}},
+			[]string{"unless[0].where[0]: no document of users has plan, so it keeps nothing: is that its name?"}},
 		"a form of within": {fields{"age": "any", "unless": array{fields{"collection": "drafts", "field": "team", "within": fields{"field": "seen", "days": 30}}}, "with": all}, 30, nil,
 			[]string{`unless[0].within: seen is a number of seconds since 1970 in 20 of 20: write "as": "seconds"`,
 				"unless[0]: none of the 10 values of drafts.team looked at refers to a document of drafts: is it the right field?"}},
@@ -69,8 +69,8 @@ func TestDoubts(t *testing.T) {
 		"what is related": {fields{"age": "any", "with": array{fields{"subcollection": "comments"}}, "gone": array{
 			fields{"collection": "users", "field": "of", "where": array{fields{"field": "x", "==": "true"}, fields{"field": "x", "==": false}}}},
 			"unless": array{fields{"subcollection": "comments", "within": fields{"field": "at", "days": 1}}, fields{"collection": "none", "field": "of"}}}, 5, nil, []string{
-			"gone[0]: no document of users has of, so a run does nothing: is that its name?",
-			"unless[0]: no document of drafts/{id}/comments has at, so a run does nothing: is that its name?",
+			"gone[0]: no document of users has of, so a run that finds nothing by it does nothing: is that its name?",
+			"unless[0]: no document of drafts/{id}/comments that was looked at has at, so a run that finds nothing by it does nothing: is that its name?",
 			"unless[1]: the collection none has no document, so a run does nothing: is that its name? If it is, put any document into it",
 			"gone[0].where[0]: x is of another type in all of 5, which have true: write one of these"}},
 		"everything below":           {fields{"age": "any", "with": all}, 30, nil, nil},
@@ -153,6 +153,10 @@ func TestDoubtsOfMany(t *testing.T) {
 			fields{"field": "none", "==": 1}, fields{"field": "n", ">": 200}}, "age": "any"}, []string{"no document of drafts has a value in none: is that its name?",
 			"where[1]: there is no document of drafts whose state is c or d; the documents looked at have a",
 			"where[3]: there is no document of drafts whose n is more than 200"}},
+		"an exception": {fields{"collection": "drafts", "unless": array{fields{"field": "none", "==": 1}, fields{"field": "rare", "==": "x"}}, "age": "any"}, []string{
+			"unless[0]: no document of drafts has none, so it keeps nothing: is that its name?"}},
+		"an exception of a group": {fields{"collectionGroup": "drafts", "unless": array{fields{"field": "none", "==": 1}}, "age": "any"}, []string{
+			"unless[0]: no document of drafts that was looked at has none, so it keeps nothing: is that its name?"}},
 		"a group": {fields{"collectionGroup": "drafts", "where": array{fields{"field": "none", "==": 1}, fields{"field": "state", "==": "c"}}, "age": "any"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -221,13 +225,26 @@ func TestDoubtsOfRelations(t *testing.T) {
 		}, nil, []string{"unless[0]: owner holds a map in 6 of 12, which refers to nothing: write owner.id"}},
 		"maps with ids as keys": {unless(owner), func(all map[string]fields) {
 			twelve(all, "projects/p", func(i int) fields { return fields{"owner": fields{fmt.Sprintf("u%02d", i): true}} })
-		}, nil, []string{"unless[0]: no document of projects has one value in owner (if it holds a list, write owner[]), so a run does nothing: is that its name?",
+		}, nil, []string{"unless[0]: no document of projects has one value in owner (if it holds a list, write owner[]), so a run that finds nothing by it does nothing: is that its name?",
 			"unless[0]: owner holds a map in 12 of 12, which refers to nothing: write owner.{id}"}},
 		"ids, addresses and paths of another form": {unless(owner), func(all map[string]fields) {
 			twelve(all, "projects/p", func(i int) fields {
 				return fields{"owner": fmt.Sprintf([]string{"u%02d", "users/u%02d", "u%02d@x.de", "projects/p/databases/(default)/documents/users/u%02d"}[i%4], i)}
 			})
 		}, nil, []string{"unless[0]: owner holds what is no id, such as an address or several ids, in 6 of 12, and these refer to nothing: correct the documents first"}},
+		"texts that can be no id among owners": {fields{"collection": "tours", "age": "any", "gone": array{fields{"document": "users/{by}"}}}, func(all map[string]fields) {
+			twelve(all, "tours/t", func(i int) fields {
+				return fields{"by": []string{"u01", "https://x.de/u01", "users/null", "u01@x.de"}[i%4]}
+			})
+		}, nil, []string{"gone[0]: by holds what is no id, such as an address or several ids, in 3 of 12, and these count as gone: correct the documents first"}},
+		"whole names": {unless(owner), func(all map[string]fields) {
+			twelve(all, "projects/p", func(i int) fields {
+				return fields{"owner": fmt.Sprintf([]string{"u%02d", "WHOLE/users/u%02d"}[i%2], i)}
+			})
+		}, nil, nil},
+		"numbers where the rule compares texts": {fields{"collection": "tours", "age": "any", "where": array{fields{"field": "round", "<": "3"}}}, func(all map[string]fields) {
+			twelve(all, "tours/t", func(i int) fields { return fields{"round": []any{int64(i), "2"}[i/11]} })
+		}, nil, []string{"where[0]: round is of another type in 11 of 12, which the rule keeps"}},
 		"keys in place of values": {fields{"collection": "tours", "age": "any", "gone": array{fields{"document": "users/{seats.*}"}}}, seats, nil,
 			[]string{"gone[0]: none of the 12 documents users/{seats.*} looked at exists, so nearly all of these are due: " + keys}},
 		"keys in place of values that keep": {fields{"collection": "tours", "age": "any", "unless": array{fields{"document": "users/{seats.*}"}}}, seats, nil,
@@ -251,6 +268,23 @@ func TestDoubtsOfRelations(t *testing.T) {
 		"a value that nobody has, below": {fields{"collection": "tours", "age": "any", "gone": array{fields{"subcollection": "log",
 			"where": array{fields{"field": "kind", "==": "buy"}}}}}, plans, nil, []string{
 			`gone[0].where[0]: no document of tours/{id}/log has kind "buy", which the rule keeps; the documents looked at have bought`}},
+		"another part of the item's path that keeps": {fields{"collection": "orgs/{org}/logs", "age": "any", "unless": array{fields{"document": "legalHolds/{id}"}}}, func(all map[string]fields) {
+			twelve(all, "orgs/o1/logs/l", func(int) fields { return fields{} })
+			all["legalHolds/o1"] = fields{}
+		}, nil, []string{"unless[0]: no item looked at leads to a document legalHolds/{id}, and some lead to one legalHolds/{org}: is that meant?"}},
+		"parts of a path in another order": {fields{"collection": "orgs/{org}/teams/{team}/logs", "age": "any", "unless": array{fields{"document": "orgs/{team}/teams/{org}",
+			"where": array{fields{"field": "starred", "==": true}}}}}, func(all map[string]fields) {
+			twelve(all, "orgs/o1/teams/t1/logs/l", func(int) fields { return fields{} })
+			all["orgs/o1/teams/t1"], all["orgs/o1"] = fields{"starred": true}, fields{}
+		}, nil, []string{"unless[0]: no item looked at leads to a document orgs/{team}/teams/{org}, and some lead to one orgs/{org}/teams/{team}: is that meant?"}},
+		"an id that a field holds": {fields{"collection": "tours", "age": "any", "unless": array{fields{"document": "payments/{id}"}}}, func(all map[string]fields) {
+			twelve(all, "tours/t", func(i int) fields { return fields{"paymentId": fmt.Sprintf("p%02d", i)} })
+			twelve(all, "payments/p", func(int) fields { return fields{} })
+		}, nil, []string{"unless[0]: no item looked at leads to a document payments/{id}, and some lead to one payments/{paymentId}: is that meant?"}},
+		"few that keep": {fields{"collection": "orgs/{org}/logs", "age": "any", "unless": array{fields{"document": "legalHolds/{id}"}}}, func(all map[string]fields) {
+			twelve(all, "orgs/o1/logs/l", func(int) fields { return fields{} })
+			all["legalHolds/other"] = fields{}
+		}, nil, nil},
 		"ids": {unless(owner), func(all map[string]fields) { twelve(all, "projects/p", text("u%02d")) }, nil, nil},
 		"one of many": {unless(owner), func(all map[string]fields) {
 			twelve(all, "projects/p", text("x%02d"))
@@ -395,7 +429,7 @@ func TestDoubtsOfRelations(t *testing.T) {
 				})
 			}
 			for path, data := range all {
-				f.Set(t, path, data)
+				f.Set(t, path, stored(t, f, data).(fields))
 			}
 			var meter usage.Meter
 			got := doubts.Of(usage.NewContext(t.Context(), &meter), reader(t, f), nil, *entry(t, tt.rule).Rule, nil, append([]string{"something"}, tt.due...))

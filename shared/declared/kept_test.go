@@ -1,6 +1,7 @@
 package declared_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
+	"cloud.google.com/go/storage"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -34,15 +36,21 @@ func TestWhatAnotherRuleKeeps(t *testing.T) {
 		"what is below it": {invoices + other + `"collection":"invoices","unless":[{"subcollection":"disputes"}]}`, map[string]fields{"invoices/of-held/disputes/d": {"x": true}}, "cleanupOthers"},
 		"what refers to it": {invoices + other + `"collection":"invoices","unless":[{"collection":"disputes","field":"of"}]}`, map[string]fields{"disputes/d": {"of": "of-held"}},
 			"cleanupOthers"},
-		"by a path":         {`{"document":"profiles/{id}"}` + other + `"collection":"profiles","unless":[{"document":"pins/{id}"}]}`, map[string]fields{"profiles/held": {"x": true}, "pins/held": {"x": true}}, "cleanupOthers"},
-		"below":             {`{"subcollection":"notes"}` + other + `"collection":"users/{user}/notes","unless":[{"document":"pins/{user}"}]}`, map[string]fields{"pins/held": {"x": true}}, "cleanupOthers"},
-		"in every place":    {`{"subcollection":"**"}` + other + `"collectionGroup":"notes","unless":[{"field":"open","==":true}]}`, map[string]fields{"users/held/notes/n": {"open": true}}, "cleanupOthers"},
-		"all below":         {`{"subcollection":"**"}` + other + `"collection":"users/{user}/notes","unless":[{"document":"pins/{user}"}]}`, map[string]fields{"pins/held": {"x": true}}, "cleanupOthers"},
-		"nested":            {`{"subcollection":"notes","with":[{"subcollection":"lines"}]}` + other + `"collectionGroup":"lines","unless":[{"field":"open","==":true}]}`, map[string]fields{"users/held/notes/n/lines/l": {"open": true}}, "cleanupOthers"},
-		"of the relation":   {`{"collection":"invoices","field":"userId","unless":[{"document":"legalHolds/{id}"}]}` + "]}", map[string]fields{"legalHolds/of-held": {"x": true}}, ""},
-		"a condition of it": {`{"collection":"invoices","field":"userId","unless":[{"field":"open","==":true}]}` + "]}", map[string]fields{"invoices/of-held": {"userId": "held", "open": true}}, ""},
-		"of one below":      {`{"subcollection":"notes","unless":[{"document":"pins/{id}"}]}` + "]}", map[string]fields{"users/held/notes/p": {"x": true}, "pins/p": {"x": true}}, ""},
-		"of one nested":     {`{"subcollection":"notes","with":[{"subcollection":"lines","unless":[{"field":"open","==":true}]}]}` + "]}", map[string]fields{"users/held/notes/n/lines/l": {"open": true}}, ""},
+		"by a path":                           {`{"document":"profiles/{id}"}` + other + `"collection":"profiles","unless":[{"document":"pins/{id}"}]}`, map[string]fields{"profiles/held": {"x": true}, "pins/held": {"x": true}}, "cleanupOthers"},
+		"below":                               {`{"subcollection":"notes"}` + other + `"collection":"users/{user}/notes","unless":[{"document":"pins/{user}"}]}`, map[string]fields{"pins/held": {"x": true}}, "cleanupOthers"},
+		"in every place":                      {`{"subcollection":"**"}` + other + `"collectionGroup":"notes","unless":[{"field":"open","==":true}]}`, map[string]fields{"users/held/notes/n": {"open": true}}, "cleanupOthers"},
+		"all below":                           {`{"subcollection":"**"}` + other + `"collection":"users/{user}/notes","unless":[{"document":"pins/{user}"}]}`, map[string]fields{"pins/held": {"x": true}}, "cleanupOthers"},
+		"nested":                              {`{"subcollection":"notes","with":[{"subcollection":"lines"}]}` + other + `"collectionGroup":"lines","unless":[{"field":"open","==":true}]}`, map[string]fields{"users/held/notes/n/lines/l": {"open": true}}, "cleanupOthers"},
+		"of the relation":                     {`{"collection":"invoices","field":"userId","unless":[{"document":"legalHolds/{id}"}]}` + "]}", map[string]fields{"legalHolds/of-held": {"x": true}}, ""},
+		"a condition of it":                   {`{"collection":"invoices","field":"userId","unless":[{"field":"open","==":true}]}` + "]}", map[string]fields{"invoices/of-held": {"userId": "held", "open": true}}, ""},
+		"of one below":                        {`{"subcollection":"notes","unless":[{"document":"pins/{id}"}]}` + "]}", map[string]fields{"users/held/notes/p": {"x": true}, "pins/p": {"x": true}}, ""},
+		"of one nested":                       {`{"subcollection":"notes","with":[{"subcollection":"lines","unless":[{"field":"open","==":true}]}]}` + "]}", map[string]fields{"users/held/notes/n/lines/l": {"open": true}}, ""},
+		"of the relation, deleted along":      {`{"collection":"invoices","field":"userId","unless":[{"collection":"disputes","field":"of"}]},{"collection":"disputes","field":"userId"}` + "]}", map[string]fields{"disputes/d": {"of": "of-held", "userId": "held"}}, ""},
+		"of one below, deleted along":         {`{"subcollection":"notes","unless":[{"subcollection":"lines","where":[{"field":"open","==":true}]}],"with":[{"subcollection":"lines"}]}` + "]}", map[string]fields{"users/held/notes/n/lines/l": {"open": true}}, ""},
+		"all below, by what is deleted along": {`{"subcollection":"**"}` + other + `"collection":"users/{user}/notes","unless":[{"document":"users/{user}/config/hold"}]}`, map[string]fields{"users/held/config/hold": {"x": true}}, "cleanupOthers"},
+		"by no owner":                         {`{"subcollection":"notes","with":[{"subcollection":"lines"}]}` + other + `"collectionGroup":"lines","unless":[{"document":"{parent}"},{"field":"open","==":true}]}`, map[string]fields{"users/held/notes/n/lines/l": {"open": true}}, "cleanupOthers"},
+		"by no owner, beside it":              {`{"collection":"invoices","field":"userId","with":[{"collection":"replies","field":"of"}]}` + other + `"collection":"replies","unless":[{"document":"invoices/{of}"},{"field":"open","==":true}]}`, map[string]fields{"replies/d": {"of": "of-held", "open": true}}, "cleanupOthers"},
+		"by no owner, all below":              {`{"subcollection":"**"}` + other + `"collection":"users/{user}/notes/{note}/lines","unless":[{"document":"users/{user}/notes/{note}"},{"document":"users/{user}"},{"field":"open","==":true}]}`, map[string]fields{"users/held/notes/n/lines/l": {"open": true}}, "cleanupOthers"},
 		"the rule's own": {`{"document":"users/{partner}"}],"unless":[{"document":"pins/{id}"}` + "]}",
 			map[string]fields{"users/held": {"at": old, "partner": "wife"}, "users/wife": {"at": now}, "pins/wife": {"x": true}, "users/free": {"at": old, "partner": "man"}, "users/man": {"at": now}}, "eraseUsers"},
 	} {
@@ -65,6 +73,7 @@ func TestWhatAnotherRuleKeeps(t *testing.T) {
 				f.Set(t, "users/"+user+"/notes/n/lines/m", fields{"at": old})
 				f.Set(t, "invoices/of-"+user, fields{"userId": user, "open": false, "keeper": "nobody"})
 				f.Set(t, "profiles/"+user, fields{"x": true})
+				f.Set(t, "replies/of-"+user, fields{"of": "of-" + user})
 			}
 			for path, data := range tt.keeps {
 				f.Set(t, path, data)
@@ -100,23 +109,151 @@ func TestAnAccountStaysWithWhatIsKept(t *testing.T) {
 		bills  fields // of with
 		others string // rules
 		held   map[string]fields
+		unless array  // of the entry of with about people
+		stays  string // the collection of what is kept; empty: bills
 	}{
+		"another rule's unless about its document": {fields{"collection": "bills", "field": "of"},
+			`{"name":"cleanupPeople","schedule":"0 4 * * *","collection":"people","age":"any","unless":[{"document":"holds/{id}"}]}`,
+			map[string]fields{"holds/held": {}}, nil, "people"},
+		"its condition": {fields{"collection": "bills", "field": "of"},
+			`{"name":"cleanupPeople","schedule":"0 4 * * *","collectionGroup":"people","age":"any","unless":[{"field":"vip","==":true}]}`,
+			map[string]fields{"people/held": {"vip": true}}, nil, "people"},
+		"what is below its document": {fields{"collection": "bills", "field": "of"},
+			`{"name":"cleanupPeople","schedule":"0 4 * * *","collection":"people","age":"any","unless":[{"subcollection":"locks","within":{"field":"at","days":9}}]}`,
+			map[string]fields{"people/held/locks/l": {"at": now}}, nil, "people"},
+		"what refers to its document, and is deleted along": {fields{"collection": "bills", "field": "of"},
+			`{"name":"cleanupPeople","schedule":"0 4 * * *","collection":"people","age":"any","unless":[{"collection":"bills","field":"of","where":[{"field":"open","==":true}]},{"account":"{id}"}]}`,
+			map[string]fields{"bills/of-held": {"of": "held", "open": true}}, nil, "people"},
+		"its document's own unless": {fields{"collection": "bills", "field": "of"},
+			`{"name":"cleanupOther","schedule":"0 4 * * *","collection":"other","age":"any"}`,
+			map[string]fields{"people/held/locks/l": {"at": now}},
+			array{fields{"subcollection": "locks", "within": fields{"field": "at", "days": 9}}, fields{"field": "vip", "==": true}}, "people"},
 		"another rule's unless": {fields{"collection": "bills", "field": "of"},
 			`{"name":"cleanupBills","schedule":"0 4 * * *","collection":"bills","age":"any","unless":[{"document":"holds/{id}"}]}`,
-			map[string]fields{"bills/of-held": {"of": "held"}, "holds/of-held": {}}},
+			map[string]fields{"bills/of-held": {"of": "held"}, "holds/of-held": {}}, nil, ""},
 		"the relation's unless": {fields{"collection": "bills", "field": "of", "unless": array{fields{"field": "open", "==": true}}},
 			`{"name":"cleanupOther","schedule":"0 4 * * *","collection":"other","age":"any"}`,
-			map[string]fields{"bills/of-held": {"of": "held", "open": true}}},
+			map[string]fields{"bills/of-held": {"of": "held", "open": true}}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := world{others: []string{tt.others}, accounts: []string{"held", "free"}, gone: []string{"account free", "people/free", "bills/of-free"},
 				documents: map[string]fields{"people/held": {}, "people/free": {}, "bills/of-free": {"of": "free"}}}
 			maps.Copy(w.documents, tt.held)
+			maps.Copy(w.documents, map[string]fields{"people/other": {"vip": false}, "people/other/locks/l": {"at": old}, "holds/other": {}})
+			person := fields{"document": "people/{uid}", "with": array{tt.bills, fields{"subcollection": "locks"}}}
+			if tt.unless != nil {
+				person["unless"] = tt.unless
+			}
 			rep, f := w.run(t, fields{"accounts": "all", "maxDuePercent": 100, "age": fields{"by": "creationTime", "days": 30},
-				"with": array{fields{"document": "people/{uid}", "with": array{tt.bills}}}})
-			check.Holds(t, fmt.Sprint(rep.Kept, f.LogLines(t)), "a document of bills that would be deleted along stays")
+				"with": array{person}})
+			stays := cmp.Or(tt.stays, "bills")
+			check.Holds(t, fmt.Sprint(rep.Kept, f.LogLines(t)), "a document of "+stays+" that would be deleted along stays")
 		})
 	}
+}
+
+// TestWhatKeepsIsDeletedLast: where one commit cannot take all, none deletes what keeps the rest before anybody asked.
+func TestWhatKeepsIsDeletedLast(t *testing.T) {
+	for name, tt := range map[string]struct {
+		with  array
+		many  string // documents
+		held  string // and what keeps them
+		keeps fields
+	}{
+		"below it": {array{fields{"subcollection": "rooms", "unless": array{fields{"subcollection": "notes", "within": fields{"field": "at", "days": 9}}},
+			"with": array{fields{"subcollection": "notes"}}}}, "drafts/d/rooms/r/notes/n%03d", "drafts/d/rooms/r/notes/a", fields{"at": now}},
+		"beside it": {array{fields{"collection": "disputes", "field": "draft"}, fields{"collection": "notes", "field": "draft",
+			"unless": array{fields{"document": "disputes/{id}"}}}}, "notes/n%03d", "disputes/n890", fields{"draft": "d"}},
+		"beside it, with what is below": {array{fields{"collection": "disputes", "field": "draft"}, fields{"collection": "notes", "field": "draft",
+			"unless": array{fields{"document": "disputes/{id}"}}, "with": array{fields{"subcollection": "lines"}}}}, "notes/n%03d", "disputes/n890", fields{"draft": "d"}},
+		"below it, all": {array{fields{"subcollection": "**"}}, "drafts/d/rooms/r/notes/n%03d", "drafts/d/rooms/r/notes/a", fields{"open": true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const rooms = `{"name":"cleanupRooms","schedule":"0 4 * * *","collectionGroup":"rooms","age":"any","unless":[{"subcollection":"notes",
+				"where":[{"field":"open","==":true}]}]}`
+			f := startEntry(t, entry(t, drafts(fields{"with": tt.with}), rooms))
+			for _, path := range []string{"drafts/d", "drafts/other", "drafts/d/rooms/r", "disputes/x", "notes/x/lines/l"} {
+				f.Set(t, path, fields{"updatedAt": map[bool]any{true: old, false: now}[path == "drafts/d"], "draft": "nobody", "at": old})
+			}
+			for first := 0; first < 900; first += 300 {
+				f.SetMany(t, 300, func(i int) (string, fields) {
+					return fmt.Sprintf(tt.many, first+i), fields{"draft": "d", "at": old, "open": false}
+				})
+			}
+			f.Set(t, tt.held, tt.keeps)
+			enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
+			for _, path := range []string{"drafts/d", tt.held, "drafts/d/rooms/r"} {
+				if _, there := f.Everything(t)[path]; !there {
+					t.Errorf("%s is deleted", path)
+				}
+			}
+		})
+	}
+}
+
+// TestWhatIsLeftToDoIsJudgedAgain, for it may wait for months: a file to which another document refers by now stays, and so does
+// a folder with such a file. It stays for good, also where a later run does the rest.
+func TestWhatIsLeftToDoIsJudgedAgain(t *testing.T) {
+	for name, rule := range map[string]array{
+		"a file":   {fields{"objects": "covers/**", "field": "covers[]"}},
+		"a folder": {fields{"objects": "covers/{id}/**"}, fields{"objects": "covers/**", "field": "covers[]"}},
+	} {
+		t.Run(name, func(t *testing.T) { isJudgedAgain(t, rule) })
+	}
+}
+
+func isJudgedAgain(t *testing.T, rule array) {
+	t.Helper()
+	f := start(t, drafts(fields{"maxDuePercent": 100, "with": rule}))
+	if !f.EmbeddedStorage() {
+		t.Skip("only the embedded Storage imitates holds")
+	}
+	hold := func(name string, on bool) {
+		_, err := f.Storage(t).Bucket(f.Bucket).Object(name).Update(t.Context(), storage.ObjectAttrsToUpdate{TemporaryHold: on})
+		ok(t, err)
+	}
+	used, held := "covers/due/a.png", "covers/b.png"
+	for _, file := range []string{used, held} {
+		f.Put(t, file, nil, nil)
+		hold(file, true)
+	}
+	f.Set(t, "drafts/due", fields{"updatedAt": old, "covers": array{used, held}})
+	f.Run(t, "")
+	enginetest.Want(t, "documents", 0, len(f.IDs(t, "drafts")))
+	hold(used, false)
+	f.Set(t, "drafts/young", fields{"updatedAt": now, "covers": array{used}})
+	const kept = "another document of drafts refers to it"
+	for _, request := range []string{`{"dryRun":true}`, ""} {
+		if got := f.Run(t, request); got.Kept[kept] == 0 {
+			t.Errorf("%s keeps %v", request, got.Kept)
+		}
+	}
+	f.Delete(t, "drafts/young")
+	hold(held, false)
+	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1))
+	enginetest.Want(t, "files", []string{used}, f.Objects(t))
+	enginetest.Want(t, "left to do", 0, len(f.IDs(t, "cleanupJobs/cleanupThings/cleanupTodo")))
+}
+
+// TestAnAccountThatIsLeftIsJudgedAgain: a rule of the list keeps it by now.
+func TestAnAccountThatIsLeftIsJudgedAgain(t *testing.T) {
+	f := startEntry(t, entry(t, fields{"collection": "users", "age": fields{"field": "seenAt", "months": 1}, "maxDuePercent": 100,
+		"with": array{fields{"account": "{id}"}}},
+		`{"name":"cleanupAccounts","schedule":"0 4 * * *","accounts":"all","age":{"by":"lastActive","days":3000},
+			"unless":[{"document":"admins/{uid}"}]}`))
+	f.Import(t, signedIn("u1", old), signedIn("u2", old))
+	f.Set(t, "users/u1", fields{"seenAt": old})
+	f.Set(t, "users/u2", fields{"seenAt": old})
+	f.Set(t, "admins/somebody", fields{"x": 1})
+	a := watch(f)
+	a.before = fails("DeleteUsers")
+	enginetest.Want(t, "first run", report.Failed, f.Run(t, "").Status)
+	a.before = fails("nothing")
+	f.Set(t, "admins/u1", fields{"since": now})
+	const kept = "the account that would be deleted with it stays, because admins/{uid} exists"
+	enginetest.WantKept(t, f.Run(t, ""), report.Completed, enginetest.Done("finish interrupted action", 1), map[string]int{kept: 1})
+	enginetest.Want(t, "accounts", []string{"u1"}, f.Accounts(t))
+	enginetest.Want(t, "left to do", 0, len(f.IDs(t, "cleanupJobs/cleanupThings/cleanupTodo")))
 }
 
 // TestRulesThatDoNotMeet: a rule that is about other documents is not asked, and check does not name it.

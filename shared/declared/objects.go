@@ -1,6 +1,9 @@
 package declared
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -68,6 +71,32 @@ func objectsOf(r rule.Rule) orphans.Objects {
 		pass.Named = references{r, mostNames()}.names
 	}
 	return pass
+}
+
+// planObjects returns a plan of a rule about objects that tells, too, which conditions of its unless keep nothing.
+func planObjects(r rule.Rule, plan func(context.Context, *cleanup.Planner) error) func(context.Context, *cleanup.Planner) error {
+	return func(ctx context.Context, p *cleanup.Planner) error {
+		err := plan(ctx, p)
+		late := errors.Is(err, cleanup.ErrOutOfTime)
+		if len(r.Unless) == 0 || p.Planned() == 0 && len(p.LastWarnings) == 0 || err != nil && !late {
+			return err
+		}
+		first, whole := []objects.Object{}, true
+		for page, err := range p.Objects.Pages(ctx, pattern.Folder(r.Objects), objects.Names{}) {
+			if err != nil {
+				return err
+			}
+			if whole = len(first) == 0; !whole { // the first page tells
+				break
+			}
+			first = page
+		}
+		var items []criteria.Lookup
+		for _, o := range first {
+			items = append(items, criteria.FieldsOfObject(o))
+		}
+		return cmp.Or(unfound(ctx, p, r, p.Planned() > 0, unheard(r, "file", items, whole)...), err)
+	}
 }
 
 // unused says by which fields no document refers to an object.

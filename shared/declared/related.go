@@ -34,7 +34,7 @@ func (c documentsOf) load(ctx context.Context, src cleanup.Source, subjects []cl
 			all = append(all, q)
 		}
 	}
-	if err := cascade.Answer(ctx, src, all, nil); err != nil {
+	if err := cascade.Answer(ctx, src, all); err != nil {
 		return nil, err
 	}
 	for _, q := range all {

@@ -3,21 +3,24 @@ package declared
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/declared/gaps"
 	"github.com/firesweep/firesweep/shared/rule"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 )
 
 // unfound tells what of a rule's with leads to nothing, and what of its unless keeps nothing, once something is due. The first
 // run that tells it does nothing: what belongs to the items would be left behind, or what is to be kept deleted. A person who
 // finds the names right runs the job again. None does anything where an unless of with looks in vain. Where nothing is due, it
-// only repeats what the last run told.
-func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) error {
-	all, err := gaps.Unfound(ctx, p.Documents, p.Objects.Names, r, append(r.Along(), r.Own()...))
+// only repeats what the last run told. more are texts that its items told.
+func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool, more ...string) error {
+	all, err := gaps.Unfound(ctx, p.Documents, p.Objects.Names, r, append(r.Along(), r.Keeping()...), false)
 	if err != nil {
 		return err
 	}
+	all = append(all, more...)
 	isNew := false
 	for _, text := range all {
 		if !due && !slices.Contains(p.LastWarnings, text) { // what is deleted with items is perhaps all deleted
@@ -32,7 +35,7 @@ func unfound(ctx context.Context, p *cleanup.Planner, r rule.Rule, due bool) err
 	if !due {
 		return nil
 	}
-	for _, u := range looksAlong(r) {
+	for _, u := range r.LooksAlong() {
 		if err := countNothing(ctx, p, u.Place(u.Of), nil, u.Fields()...); err != nil {
 			return err
 		}
@@ -58,18 +61,16 @@ func countNothing(ctx context.Context, p *cleanup.Planner, in rule.Place, collec
 	return nil
 }
 
-// looksAlong returns what is looked for to decide about what is deleted with items: by the rule, and by others that are about it.
-func looksAlong(r rule.Rule) []rule.Placed {
-	all := r.LooksFor()[len(r.Related()):]
-	for _, other := range r.Others {
-		if !other.OfDocuments() { // an account or an object is kept by itself
-			continue
-		}
-		for _, u := range other.Unless {
-			all = append(all, rule.Placed{Relation: u, Of: other.Place()})
+// unheard names each condition of unless on a key that no account, or file, of some has: of the metadata, or of the claims.
+func unheard(r rule.Rule, noun string, items []criteria.Lookup, whole bool) (said []string) {
+	for _, u := range r.Unless {
+		if c := u.Condition(); strings.Contains(c.Field, ".") && !c.Absence() {
+			if what, right := gaps.Unheard(noun, c.Field, items, whole, false); what != "" {
+				said = append(said, u.Key+": "+what+", so it keeps nothing: "+right)
+			}
 		}
 	}
-	return all
+	return said
 }
 
 // stays tells which collections would stay.

@@ -113,9 +113,12 @@ func (r Ref) Names(reference any) []any {
 }
 
 // Keeping returns all values of a field because of which a document may be kept, except those for which no query can ask:
-// [Ref.Names], [Ref.Texts] and [Ref.BlankTexts].
+// [Ref.Names], [Ref.Texts], [Ref.BlankTexts], and its whole name, with the project and the database.
 func (r Ref) Keeping(reference any) []any {
 	all := slices.Concat(r.Names(reference), r.Texts(), r.BlankTexts())
+	if of, isReference := reference.(*firestore.DocumentRef); isReference && of != nil {
+		all = append(all, of.Path)
+	}
 	return slices.DeleteFunc(all, func(name any) bool { return !Queryable(name) })
 }
 

@@ -127,7 +127,8 @@ func TestNames(t *testing.T) {
 		reference := referenceTo(ref)
 		want = append(want, reference)
 		same("names of "+id, want, ref.Names(reference))
-		for _, text := range []string{"things/ID", "/things/ID", "things/ID/", " ID", "ID ", "ID\n", " things/ID", "things/ID ", "things/ID\n"} {
+		for _, text := range []string{"things/ID", "/things/ID", "things/ID/", " ID", "ID ", "ID\n", " things/ID", "things/ID ", "things/ID\n",
+			"projects/p/databases/d/documents/things/ID"} {
 			want = append(want, strings.Replace(text, "ID", id, 1))
 		}
 		same("what keeps "+id, want, ref.Keeping(reference))

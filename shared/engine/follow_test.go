@@ -2,12 +2,13 @@ package engine_test
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/cleanup"
 	"github.com/firesweep/firesweep/shared/documents"
+	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
@@ -150,27 +152,59 @@ func TestObjectsThatChangeBetweenRuns(t *testing.T) {
 	enginetest.Want(t, "todos", 0, len(f.IDs(t, "cleanupJobs/testJob/cleanupTodo")))
 }
 
-// TestADeletionWithoutAnAnswer may have taken effect: an undo brings the object back.
+// TestADeletionWithoutAnAnswer may have taken effect: an undo brings the object back. Where it did not, the run looks, and an
+// undo leaves what its owner deletes later.
 func TestADeletionWithoutAnAnswer(t *testing.T) {
-	f := ruleFunction(t, filesJob(nil))
-	if !f.EmbeddedStorage() {
-		t.Skip("only the embedded Storage has a soft delete, from which objects come back")
-	}
-	f.Put(t, "files/a", nil, []byte("x"))
-	late := lateClock(f) // for another attempt
-	f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
-		answer, err := send()
-		if r.Method == http.MethodDelete && err == nil {
-			late.Store(true)
-			return nil, errors.Join(answer.Body.Close(), syscall.ECONNRESET)
+	for _, tookEffect := range []bool{true, false} {
+		f := ruleFunction(t, filesJob(nil))
+		if !f.EmbeddedStorage() {
+			t.Skip("only the embedded Storage has a soft delete, from which objects come back")
 		}
-		return answer, err
-	})
-	got := f.Run(t, "")
-	enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete file": {Planned: 1, Failed: 1}})
-	enginetest.Want(t, "objects", 0, len(f.Objects(t)))
-	takeBack(t, f, got.RunID)
-	enginetest.Want(t, "objects after an undo", []string{"files/a"}, f.Objects(t))
+		f.Put(t, "files/a", nil, []byte("x"))
+		late := lateClock(f) // for another attempt
+		f.Hooks.Transport = enginetest.OnStorage(func(r *http.Request, send func() (*http.Response, error)) (*http.Response, error) {
+			if r.Method != http.MethodDelete {
+				return send()
+			}
+			late.Store(true)
+			if tookEffect {
+				if answer, err := send(); err == nil {
+					ok(t, answer.Body.Close())
+				}
+			}
+			return nil, syscall.ECONNRESET
+		})
+		got := f.Run(t, "")
+		enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{"delete file": {Planned: 1, Failed: 1}})
+		enginetest.Want(t, "gone", tookEffect, len(f.Objects(t)) == 0)
+		if !tookEffect {
+			ok(t, f.Storage(t).Bucket(f.Bucket).Object("files/a").Delete(t.Context()))
+		}
+		takeBack(t, f, got.RunID)
+		enginetest.Want(t, "back after an undo", tookEffect, len(f.Objects(t)) == 1)
+	}
+}
+
+// TestAnEntryWithoutAnAnswer: nothing is deleted whose entry in the log may not be there, so the log says of nothing that it was.
+func TestAnEntryWithoutAnAnswer(t *testing.T) {
+	for kind, job := range map[string]cleanup.Job{"delete file": filesJob(nil), "delete account": accountsJob(pageRule)} {
+		f := ruleFunction(t, job)
+		f.Put(t, "files/a", nil, []byte("x"))
+		f.SignUp(t, "u")
+		var lost atomic.Bool
+		f.Hooks.Dial = append(f.Hooks.Dial, wire.Around(func(_ context.Context, _ string, sent, _ any, send func() error) error {
+			commit, is := sent.(*firestorepb.CommitRequest)
+			if is && writesOf(commit)["set cleanupUndo"] > 0 && lost.CompareAndSwap(false, true) {
+				ok(t, send())
+				return status.Error(codes.PermissionDenied, "nobody is told")
+			}
+			return send()
+		}))
+		got := f.Run(t, "")
+		enginetest.WantReport(t, got, report.Failed, map[string]report.Counts{kind: {Planned: 1, Failed: 1}})
+		enginetest.Want(t, kind+": there", []int{1, 1}, []int{len(f.Objects(t)), len(f.Accounts(t))})
+		enginetest.Want(t, kind+": in the log", 0, len(f.IDs(t, runlog.DoneOf(got.RunID)))+len(f.IDs(t, runlog.TodosOf("testJob"))))
+	}
 }
 
 // writesOf returns what a commit writes, by collection: "set cleanupUndo", "delete cleanupTodo".

@@ -19,6 +19,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/report"
+	"github.com/firesweep/firesweep/shared/engine/runlog"
 )
 
 const heldByAnn = `held since 2026-01-10 00:00 UTC by "ann", because "the rule is wrong": the job does nothing until firesweep resume `
@@ -130,6 +131,28 @@ func TestListedWhileItRuns(t *testing.T) {
 		s.ahead.Add(int64(time.Hour / time.Second))
 		enginetest.Want(t, "the next run", report.Skipped, s.Run(t, "").Status)
 	}
+}
+
+// TestListedWhileItsFolderIsDeleted: a file that somebody puts on the list while the files before it are being deleted is kept.
+// The others go, and the folder waits for it.
+func TestListedWhileItsFolderIsDeleted(t *testing.T) {
+	t.Parallel()
+	s := newStoppable(t, ruleFunction(t, ruleJob("books", bookRule, pageRule)))
+	s.Set(t, "books/b", map[string]any{"n": 1})
+	s.PutMany(t, 1100, func(i int) (string, map[string]string) { return fmt.Sprintf("books/b/f%04d", i), nil }) // two pages
+	listed := "gs://" + s.Bucket + "/books/b/f1099"
+	var first sync.Once
+	beforeDeletes(s.Function, func(string) {
+		first.Do(func() {
+			by := jobstate.Hold{At: s.Clock(), By: "ann", Why: "evidence"}
+			ok(t, jobstate.Keep(t.Context(), s.Restorer(t, nil).DB, by, listed))
+			s.ahead.Add(5)
+		})
+	})
+	got := s.Run(t, "")
+	enginetest.WantKept(t, got, report.Completed, enginetest.Done("delete books", 1), map[string]int{jobstate.KeptListed: 1})
+	enginetest.Want(t, "files", []string{"books/b/f1099"}, s.Objects(t))
+	enginetest.Want(t, "left to do", 1, len(s.IDs(t, runlog.TodosOf("testJob"))))
 }
 
 // pages belong to books. A page goes with its file and its place in an index, a book after its pages, and with its folder and

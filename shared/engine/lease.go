@@ -42,6 +42,7 @@ func (r *run) acquire(ctx context.Context) error {
 		if _, leased := errors.AsType[*jobstate.LeasedError](err); leased {
 			err = cmp.Or(s.TooLong(r.job.Name, now), err)
 		}
+		after.Leaves = after.Leaves || r.job.Leaves()
 		if killed = s.Killed(now); err != nil || killed == nil {
 			return after, nil, err
 		}
@@ -100,7 +101,7 @@ func (r *run) look(ctx context.Context) error {
 
 // beginAt sets where the run begins, and what it knows of earlier ones.
 func (r *run) beginAt(s jobstate.Known) {
-	r.state, r.checkpoint, r.cuts = s, s.Begins(), s.Cuts
+	r.state, r.checkpoint, r.cuts, r.leaves = s, s.Begins(), s.Cuts, s.Leaves
 	if s.Last != nil {
 		r.Expect(s.Last.Scanned)
 	}
@@ -166,7 +167,7 @@ func (r *run) release(ctx context.Context) {
 		if s.Released(r.Report.RunID) { // an earlier attempt took effect and its answer was lost
 			return s, nil, nil
 		}
-		s.Cuts, s.Warned = r.cuts, r.Warned
+		s.Cuts, s.Warned, s.Leaves = r.cuts, r.Warned, r.leaves
 		after, err := s.Release(r.Report, r.checkpoint)
 		return after, r.Report.Document(), err
 	})

@@ -40,6 +40,7 @@ type run struct {
 	state      jobstate.Known // cleanupJobs/{job}, as it was when the run began
 	checkpoint string         // to save for the next run
 	cuts       []string       // of its listings of objects, likewise
+	leaves     bool           // something may be left to do of what runs did
 	unfinished bool           // something was left for lack of time
 	released   bool           // it held its lease to the end, and gave it back
 }
@@ -81,7 +82,7 @@ func (r *run) perform(ctx context.Context) (earlier *report.Report) {
 		}
 		options := plan.Options{ListAll: r.whole, Versions: r.Versions, Bytes: r.hooks.PlanBytes}
 		p, err := plan.Make(ctx, r.decider, r.state.State, options)
-		r.cuts = p.Cuts
+		r.cuts, r.leaves = p.Cuts, p.Leaves
 		before := r.state.Warned
 		if r.Report.DryRun { // whoever previews sees all
 			before = nil

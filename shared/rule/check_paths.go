@@ -41,6 +41,11 @@ func (c *checker) path(key, path string) {
 			c.Add(key, "%q is not a part of a path", part)
 		}
 	}
+	if len(parts)%2 == 0 && strings.HasSuffix(path, "/{"+parentHole+"}") {
+		c.Add(key, "{%s} is the path of the document above, so a field of this name cannot be filled in: give it another name",
+			parentHole)
+		return
+	}
 	even := (len(parts)+strings.Count("/"+strings.Join(parts, "/")+"/", "/{"+parentHole+"}/"))%2 == 0
 	c.Expect(even, key, "%q is not a document's path, such as users/{id}", path)
 }

@@ -59,6 +59,11 @@ func (c *checker) relation(role string, r *Relation, kind string, of Place, nest
 		c.naming(key, role, r)
 	}
 	unsure := c.rule.Place().Repeats() && c.byID(*r)
+	if role == WithRole && !nested && unsure && len(c.rule.FieldHoles(r.Document)) > 0 {
+		c.Add(key, "with deletes what a field refers to only where the rule is about a collection at the top: write a rule about "+
+			"it, with gone")
+		unsure = false
+	}
 	c.Expect(role != WithRole || nested || !unsure, key, "ids repeat in %s, so what has the item's id may belong to another: write "+
 		"a path with {parent} or what the rule's path has in braces, a field that holds references, or a rule about it, with gone",
 		c.rule.Source())
@@ -222,8 +227,10 @@ func (c *checker) withAccounts() {
 	for i, w := range c.rule.With {
 		key := w.Key
 		collection, id := cutLast(w.Document)
-		if id != "{"+uidHole+"}" && id != "{"+idHole+"}" || !slices.Equal(w.keys(), nil) && !slices.Equal(w.keys(), []string{"with"}) {
-			c.Add(key, `which document? e.g. {"document":"users/{uid}"}, and in its with what else is deleted`)
+		others := func(key string) bool { return key != WithRole && key != UnlessRole }
+		if id != "{"+uidHole+"}" && id != "{"+idHole+"}" || slices.ContainsFunc(w.keys(), others) {
+			c.Add(key, `which document? e.g. {"document":"users/{uid}"}, in its with what else is deleted, and in its unless what `+
+				"keeps it")
 			continue
 		}
 		pattern.CheckCollection(&c.Problems, key+".document", collection, false)
@@ -233,6 +240,7 @@ func (c *checker) withAccounts() {
 			"%s is listed twice", collection)
 		below := checker{rule: &Rule{Collection: collection, With: w.With}, kind: criteria.OfDocuments}
 		below.related(WithRole, w.With)
+		below.related(UnlessRole, w.Unless)
 		c.All = append(c.All, below.All...)
 		c.Expect(!below.rule.DeletesAccounts(), key+".with", "the rule deletes the account already: leave account out")
 		of := func(w Placed) bool { return strings.Contains(w.Document, "{"+uidHole+"}") }

@@ -154,6 +154,8 @@ func TestWhatIsRefused(t *testing.T) {
 		`{` + guests + `,"unless":[{"document":"users//a/{uid}"}]}`:                                                         `"" is not a part of a path`,
 		`{` + guests + `,"unless":[{"document":"users/all"}]}`:                                                              `for an account, write a collection and {uid}`,
 		`{"collection":"a/{x}/b","age":"any","with":[{"objects":"b/{id}/**"}]}`:                                             "with[0]: ids repeat in a/{x}/b",
+		`{"collection":"a/{x}/b","age":"any","with":[{"document":"profiles/{profile}"}]}`:                                   "with[0]: with deletes what a field refers to only where the rule is about a collection at the top",
+		`{"collection":"a","age":"any","gone":[{"document":"comments/{parent}"}]}`:                                          "gone[0].document: {parent} is the path of the document above, so a field of this name",
 		`{"collectionGroup":"b","age":"any","with":[{"account":"{id}"}]}`:                                                   "with[0]: ids repeat in b",
 		`{"collectionGroup":"b","age":"any","with":[{"collection":"c","field":"of.{id}","remove":true}]}`:                   "with[0]: ids repeat in b",
 		`{` + good + `,"remove":"tokens"}`:                                                                                  `remove: "tokens" is neither a list nor a map`,

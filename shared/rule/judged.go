@@ -20,7 +20,7 @@ func (r Rule) Judged() map[string][]string {
 		}
 	}
 	add(r.Place(), r.deciding()...)
-	for _, one := range slices.Concat(r.LooksFor(), r.Along()) {
+	for _, one := range slices.Concat(r.LooksFor(), r.Along(), r.Keeping()) {
 		add(one.Of, r.FieldHoles(one.Document+one.Account)...)
 		at := cmp.Or(one.Place(one.Of), one.Of) // a field of the item refers to objects
 		add(at, one.Field)

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -32,6 +33,15 @@ func (p Place) name() string {
 // IsGroup reports whether the place has many collections.
 func (p Place) IsGroup() bool {
 	return strings.HasPrefix(string(p), anywhere) || strings.Contains(string(p), "{")
+}
+
+// Below returns how the paths of the place's documents begin, of many collections; "" if nobody can tell.
+func (p Place) Below() string {
+	below, _, isPattern := strings.Cut(string(p), "{")
+	if !isPattern || strings.HasPrefix(below, anywhere) {
+		return ""
+	}
+	return below
 }
 
 // IsKnown reports whether the place has documents, whose collections have one name.
@@ -122,17 +132,48 @@ func (r Rule) LooksFor() (all []Placed) {
 	}
 	for _, w := range r.Along() {
 		for _, u := range w.Unless {
-			all = append(all, Placed{u, w.Place(w.Of)})
+			if u.kind() != nil {
+				all = append(all, Placed{u, w.Place(w.Of)})
+			}
 		}
 	}
 	return all
 }
 
-// Own returns the entries of unless that are conditions on the rule's own documents and that a missing field does not meet.
-func (r Rule) Own() (all []Placed) {
-	for _, u := range r.Unless {
-		if u.kind() == nil && !u.Condition().Absence() && r.OfDocuments() {
-			all = append(all, Placed{u, r.Place()})
+// LooksAlong returns what is looked for to decide about what is deleted with items: by the rule, and by others that are about it.
+func (r Rule) LooksAlong() []Placed {
+	all := r.LooksFor()[len(r.Related()):]
+	for _, other := range r.Others {
+		if !other.OfDocuments() { // an account or an object is kept by itself
+			continue
+		}
+		for _, u := range other.Unless {
+			all = append(all, Placed{Relation: u, Of: other.Place()})
+		}
+	}
+	return all
+}
+
+// Keeping returns the conditions on documents by which these keep something: entries of unless that are conditions, on the rule's
+// own documents and on what is deleted with them, and where of relations.
+func (r Rule) Keeping() (all []Placed) {
+	add := func(unless []Relation, of Place) {
+		for _, u := range unless {
+			if u.kind() == nil {
+				all = append(all, Placed{u, of})
+			}
+		}
+	}
+	if r.OfDocuments() {
+		add(r.Unless, r.Place())
+	}
+	for _, w := range r.Along() {
+		add(w.Unless, w.Place(w.Of))
+	}
+	for _, one := range r.LooksFor() {
+		for n, w := range one.Where {
+			key := fmt.Sprintf("%s.where[%d]", one.Key, n)
+			all = append(all, Placed{Relation{Key: key, Field: w.Field, Is: w.Is, Ops: w.Ops}, one.Place(one.Of)})
 		}
 	}
 	return all

@@ -133,11 +133,13 @@ func (r Rule) FieldHoles(path string) (fields []string) {
 
 // Queries returns the rule's queries, and those for what is related to an item that has as many names as any.
 func (r Rule) Queries() (all []documents.Query) {
-	if !r.OfDocuments() {
+	if r.Objects != "" {
 		return nil
 	}
 	now := time.Unix(0, 0)
-	all = append(all, r.Query(now))
+	if r.OfDocuments() {
+		all = append(all, r.Query(now))
+	}
 	if r.Warn != nil {
 		all = append(all, r.Warned())
 	}

@@ -60,7 +60,7 @@ func Of(
 		seen: seen{at: of.Place()}, meter: usage.FromContext(ctx)}
 	ctx = usage.NewContext(ctx, l.meter)
 	l.end = l.meter.Usage().FirestoreReads + mostReads
-	l.tell(gaps.Unfound(ctx, r, files, of, slices.Concat(of.LooksFor(), of.Along(), of.Own())))
+	l.tell(gaps.Unfound(ctx, r, files, of, slices.Concat(of.LooksFor(), of.Along(), of.Keeping()), true))
 	if of.OfDocuments() && l.look(ctx) {
 		l.below(ctx)
 		l.all()

@@ -51,7 +51,7 @@ func (l *looking) fields(ctx context.Context) {
 	judged := l.Rule
 	judged.With = nil
 	judged.Unless = slices.DeleteFunc(slices.Clone(l.Unless), func(u rule.Relation) bool { // said already
-		return slices.ContainsFunc(l.Own(), func(of rule.Placed) bool { return of.Key == u.Key })
+		return len(u.Condition().Operators()) > 0 && !u.Condition().Absence()
 	})
 	for _, field := range judged.Judged()[l.Source()] {
 		field, _, _ = strings.Cut(field, "[]")
@@ -130,7 +130,8 @@ func (l *looking) keepingBy(ctx context.Context, key string, in seen, w criteria
 	}
 }
 
-// negated names conditions by != and not-in that keep most documents because these have no such field, or one of another type.
+// negated names conditions by != and not-in that keep most documents because these have no such field, or one of another type,
+// and other conditions without values that keep most because of another type.
 func (l *looking) negated() {
 	for i, w := range l.Where {
 		operator, kept := "==", w.Ops["!="]
@@ -138,16 +139,22 @@ func (l *looking) negated() {
 			operator, kept = "in", w.Ops["not-in"]
 		}
 		operand, err := json.Marshal(kept)
-		if kept == nil || err != nil || l.OfEntries(w.Field) {
+		if err != nil || l.OfEntries(w.Field) {
 			continue
 		}
-		n := 0
+		n, odd := 0, 0
 		for _, d := range l.sample {
+			if w.Holds(d.Lookup) == criteria.Unclear {
+				odd++
+			}
 			if d.Value(w.Field) == nil && w.Holds(d.Lookup) == criteria.Unmet || w.Holds(d.Lookup) == criteria.Unclear {
 				n++
 			}
 		}
-		if n*2 > len(l.sample) {
+		switch {
+		case kept == nil && odd*2 > len(l.sample) && len(w.Values()) == 0:
+			l.say("where[%d]: %s is of another type in %d of %d, which the rule keeps", i, w.Field, odd, len(l.sample))
+		case kept != nil && n*2 > len(l.sample):
 			l.say(`where[%d]: %s is missing, or of another type, in %d of %d, which the rule keeps: to delete these, too, write `+
 				`{"field": %q, %q: %s} into "unless" instead`, i, w.Field, n, len(l.sample), w.Field, operator, operand)
 		}

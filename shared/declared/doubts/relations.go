@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -99,6 +100,8 @@ func (l *looking) lacks(ctx context.Context, of rule.Relation, found seen) {
 			}
 		}
 		switch {
+		case set == 0 && slices.ContainsFunc(l.doubts, func(text string) bool { return strings.HasPrefix(text, key+": ") }):
+			continue
 		case set == 0:
 			l.say("%s: %s is missing in all of %d: %s", key, w.Field, len(all), l.meant(ctx, found.at, w.Field))
 			continue
@@ -206,7 +209,9 @@ func (l *looking) odd(key, field, signs, so string, values []any, like []documen
 	odd := slices.DeleteFunc(slices.Clone(values), func(value any) bool {
 		text, _ := value.(string)
 		_, isPath := documents.RefIn(text)
-		return isPath || !strings.ContainsFunc(text, isOdd)
+		_, isID := documents.IDOf(text)
+		kept := !isID && !strings.Contains(signs, "/") // an item that holds what can be no id
+		return isPath || kept || !strings.ContainsFunc(text, isOdd)
 	})
 	if len(odd) > 0 {
 		l.say("%s: %s holds what is no id, such as an address or several ids, in %d of %d, and these %s", key, field, len(odd),
@@ -250,6 +255,10 @@ func (l *looking) leads(ctx context.Context, of rule.Relation) {
 		if of.Where == nil && len(single) >= leastLooked && kept*100 > len(single)*mostPercent {
 			l.say("%s: %d of %d are kept because %s exists: did you mean gone?", of.Key, kept, len(single), of.Document)
 		}
+		if path := l.otherPath(ctx, of); found == 0 && path != "" {
+			l.say("%s: no item looked at leads to a document %s, and some lead to one %s: is that meant?", of.Key, of.Document, path)
+			return
+		}
 		if found > 0 || !l.unmet(ctx, of, fields) {
 			return
 		}
@@ -278,6 +287,44 @@ func (l *looking) none(key string, there, n int, rest string) bool {
 	}
 	l.say("%s: %s of the %d %s", key, words, n, rest)
 	return true
+}
+
+// otherPath returns the path of a relation with other ids filled in, if that leads items to documents that there are and its own
+// does not; else "".
+func (l *looking) otherPath(ctx context.Context, of rule.Relation) string {
+	there, _ := l.first(ctx, of.Place(l.Place()).Query(documents.NameOnly...), related)
+	exists := func(path string) bool {
+		of.Document = path
+		return slices.ContainsFunc(l.sample, func(item documents.Document) bool {
+			return slices.ContainsFunc(l.filled(item, of), func(ref documents.Ref) bool {
+				return slices.ContainsFunc(there, func(d documents.Document) bool { return d.Ref() == ref })
+			})
+		})
+	}
+	own, ids := of.Document, append(criteria.Holes(l.Source()), "id")
+	named := target{name: path.Base(path.Dir(own))}
+	for _, field := range slices.Sorted(maps.Keys(l.sample[0].Data)) {
+		if named.isNamed(field) {
+			ids = append(ids, field)
+		}
+	}
+	between := criteria.Hole.Split(own, -1)
+	all := between[:1]
+	for _, text := range between[1:] {
+		var longer []string
+		for _, begin := range all {
+			for _, id := range ids {
+				if !strings.Contains(begin, "{"+id+"}") {
+					longer = append(longer, begin+"{"+id+"}"+text)
+				}
+			}
+		}
+		all = longer
+	}
+	if at := slices.IndexFunc(all, exists); at >= 0 && !exists(own) {
+		return all[at]
+	}
+	return ""
 }
 
 // unmet reports whether no item leads to one of the documents that there are where a path of unless leads. There may be few such
@@ -315,6 +362,9 @@ func (l *looking) refers(ctx context.Context, of rule.Relation, found []document
 	others, right := map[any]bool{}, "is it the right field?"
 	for _, d := range found {
 		for _, value := range valuesOf(d, of.Field) {
+			if text, isText := value.(string); isText {
+				value = strings.TrimPrefix(text, d.Database+"/documents/")
+			}
 			if value == d.ID() {
 				right = `to look up what a field of the item refers to, write "document"`
 			}

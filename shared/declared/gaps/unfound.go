@@ -3,7 +3,6 @@
 package gaps
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -20,13 +19,17 @@ import (
 type Listing func(ctx context.Context, prefix string) ([]string, error)
 
 // Unfound names each relation of all that leads to nothing, whatever the item: its collection has no document, its folder no
-// file, or no document has the field by which it leads there; and each condition on a field that no document has. Without files,
-// nobody looks into folders.
-func Unfound(ctx context.Context, r documents.Reader, files Listing, of rule.Rule, all []rule.Placed) (said []string, err error) {
-	l := lost{Rule: of, Reader: r, files: files}
-	missed := "-"
+// file, or no document has the field by which it leads there; and each condition on a field that no document has. Of many
+// collections, the first documents tell: with guess, whatever they have, and else if one of their fields is called alike. Without
+// files, nobody looks into folders.
+func Unfound(
+	ctx context.Context, r documents.Reader, files Listing, of rule.Rule, all []rule.Placed, guess bool,
+) (said []string, err error) {
+	l := lost{Rule: of, Reader: r, files: files, guess: guess}
+	var missed []string
 	for _, w := range all {
-		if strings.HasPrefix(w.Key, missed+".") { // what belongs to nothing
+		ofMissed := func(key string) bool { return strings.HasPrefix(w.Key, key+".") }
+		if slices.ContainsFunc(missed, ofMissed) { // what belongs to nothing
 			continue
 		}
 		what, right, err := l.lacks(ctx, w)
@@ -42,8 +45,13 @@ func Unfound(ctx context.Context, r documents.Reader, files Listing, of rule.Rul
 			so = "so nothing is deleted along by it"
 		case isOwn(w):
 			so = "so it keeps nothing"
+		case strings.HasPrefix(what, noDocument): // one value is found where the rule says a list, and the other way round
+			so = "so a run that finds nothing by it does nothing"
+			if w.Place(w.Of).IsGroup() {
+				what = strings.Replace(what, " has ", " that was looked at has ", 1)
+			}
 		}
-		said, missed = append(said, fmt.Sprintf("%s: %s, %s: %s", w.Key, what, so, right)), w.Key
+		said, missed = append(said, fmt.Sprintf("%s: %s, %s: %s", w.Key, what, so, right)), append(missed, w.Key)
 	}
 	return said, nil
 }
@@ -55,6 +63,7 @@ type lost struct {
 	rule.Rule
 	documents.Reader
 	files Listing
+	guess bool
 }
 
 // lacks says why a relation leads to nothing; "" if it may lead to something. right asks for the right name.
@@ -63,12 +72,8 @@ func (l *lost) lacks(ctx context.Context, w rule.Placed) (what, right string, er
 	if to == "" { // a field of the item refers to files
 		fields = append(fields, w.Field)
 	}
-	if isOwn(w) { // a value of any type is one; of many collections, no index tells
-		field, err := lacking(ctx, l.Reader, w.Of, nil, w.Field)
-		if field != w.Field || w.Of.IsGroup() || strings.Contains(field, "{") {
-			field = ""
-		}
-		return l.noField(ctx, w.Of, field, err)
+	if isOwn(w) {
+		return l.lacksOwn(ctx, w)
 	}
 	if w.Of != "" && w.Role() == rule.WithRole { // an account has no fields, and an item without those of gone and unless is kept
 		if field, err := lacking(ctx, l.Reader, w.Of, nil, fields...); field != "" || err != nil {
@@ -97,14 +102,81 @@ func (l *lost) lacks(ctx context.Context, w rule.Placed) (what, right string, er
 	return fmt.Sprintf("the collection %s has no document", to), right, err
 }
 
+// lacksOwn is lacks of a condition on documents of a place: a value of any type is one.
+func (l *lost) lacksOwn(ctx context.Context, w rule.Placed) (what, right string, err error) {
+	switch {
+	case w.Condition().Absence(), strings.Contains(w.Field, "{"), !w.Of.IsKnown():
+		return "", "", nil
+	case !w.Of.IsGroup():
+		field, err := lacking(ctx, l.Reader, w.Of, nil, w.Field)
+		if field != w.Field {
+			field = ""
+		}
+		return l.noField(ctx, w.Of, field, err)
+	}
+	found, whole, err := some(ctx, l.Reader, w.Of, LookedIn)
+	var items []criteria.Lookup
+	for _, d := range found {
+		items = append(items, d.Lookup)
+	}
+	what, right = Unheard("document of "+w.Of.String(), w.Field, items, whole, l.guess)
+	return what, right, err
+}
+
+// Unheard says that none of some items has a field, and asks for the right name; "" if one has it. Where these are not all, and
+// none has a field called alike, it only guesses.
+func Unheard(noun, field string, items []criteria.Lookup, whole, guess bool) (what, right string) {
+	for _, of := range items {
+		if value, _ := of(field); value != nil {
+			return "", ""
+		}
+	}
+	like := likeIn(field, items)
+	switch {
+	case len(items) == 0, like == "" && !whole && !guess:
+		return "", ""
+	case !whole:
+		noun += " that was looked at"
+	}
+	return fmt.Sprintf("no %s has %s", noun, field), asking(like)
+}
+
+// likeIn returns a field of some items that is called like another one; "" if there is none.
+func likeIn(field string, items []criteria.Lookup) string {
+	at := strings.LastIndexByte(field, '.') + 1
+	var there []string
+	for _, of := range items {
+		inside, _ := of(strings.TrimSuffix(field[:at], "."))
+		fields, _ := inside.(map[string]any)
+		there = slices.AppendSeq(there, maps.Keys(fields))
+	}
+	slices.Sort(there)
+	like := criteria.Alike(field[at:], there)
+	if like == "" || like == field[at:] {
+		return ""
+	}
+	return field[:at] + like
+}
+
+// asking asks whether a name is meant.
+func asking(like string) string {
+	if like == "" {
+		return unlike
+	}
+	return "is it " + like + "?"
+}
+
 // noField says that no document of a place has a field, unless it is "" or that could not be read.
 func (l *lost) noField(ctx context.Context, in rule.Place, field string, err error) (what, right string, _ error) {
 	if field == "" || err != nil {
 		return "", "", err
 	}
 	right, err = Meant(ctx, l.Reader, in, field)
-	return fmt.Sprintf("no document of %s has %s", in, field), right, err
+	return fmt.Sprintf("%s%s has %s", noDocument, in, field), right, err
 }
+
+// noDocument begins what is said of a field that no document has.
+const noDocument = "no document of "
 
 // unlike asks for a name like which there is none.
 const unlike = "is that its name?"
@@ -115,17 +187,22 @@ const fewToName = 3
 // Meant asks whether a field of a place's documents that none has, or with "" the collection itself, which has no document, is
 // another one that there is.
 func Meant(ctx context.Context, r documents.Reader, in rule.Place, field string) (asks string, err error) {
-	name, there := cmp.Or(field, in.String()), []string{}
+	name, there := in.String(), []string{}
 	switch {
 	case field != "":
-		found, err := r.First(ctx, in.Query(), "", fewToName)
-		if err != nil {
-			return "", err
-		}
+		found, _, err := some(ctx, r, in, fewToName)
+		var items []criteria.Lookup
 		for _, d := range found {
-			there = slices.AppendSeq(there, maps.Keys(d.Data))
+			items = append(items, d.Lookup)
 		}
-	case !in.IsGroup():
+		return asking(likeIn(field, items)), err
+	case in.IsGroup(): // perhaps it is elsewhere
+		found, err := r.First(ctx, in.Query(documents.NameOnly...), "", 1)
+		if len(found) == 0 || err != nil {
+			return unlike, err
+		}
+		return "is it " + patternOf(found[0].Ref().Collection) + "?", nil
+	default:
 		if parts := strings.Split(name, "/"); len(parts) == 3 { // perhaps somebody forgot the braces
 			each := rule.Place(fmt.Sprintf("%s/{%s}/%s", parts[0], parts[1], parts[2]))
 			found, err := r.First(ctx, each.Query(documents.NameOnly...), "", 1)
@@ -138,11 +215,42 @@ func Meant(ctx context.Context, r documents.Reader, in rule.Place, field string)
 		}
 	}
 	slices.Sort(there)
-	if like := criteria.Alike(name, there); like != "" && like != name {
-		return "is it " + like + "?", nil
+	if like := criteria.Alike(name, there); like != name {
+		return asking(like), nil
 	}
 	return unlike, nil
 }
+
+// patternOf returns a collection's path with {id} in place of ids.
+func patternOf(collection string) string {
+	parts := strings.Split(collection, "/")
+	for i := 1; i < len(parts); i += 2 {
+		parts[i] = "{id}"
+	}
+	return strings.Join(parts, "/")
+}
+
+// some returns those of a place among the first n documents that a query finds, and whether these are all. Of many collections,
+// it begins where the documents below the first part of the place's path do.
+func some(ctx context.Context, r documents.Reader, in rule.Place, n int, fields ...string) (
+	found []documents.Document, whole bool, err error,
+) {
+	q, from := in.Query(fields...), documents.Cursor("")
+	below := in.Below()
+	if below != "" {
+		if from, err = q.After(documents.Document{Path: below + first}); err != nil {
+			return nil, false, err
+		}
+	}
+	if found, err = r.First(ctx, q, from, n); err != nil {
+		return nil, false, err
+	}
+	whole = len(found) < n || !strings.HasPrefix(found[n-1].Path, below)
+	return slices.DeleteFunc(found, func(d documents.Document) bool { return !in.Same(rule.Place(d.Ref().Collection)) }), whole, err
+}
+
+// first is an id before those that applications write.
+const first = "!"
 
 // below reports whether there are documents below a subcollection that has none itself.
 func (l *lost) below(ctx context.Context, w rule.Relation) (bool, error) {
@@ -175,8 +283,11 @@ func Nothing(ctx context.Context, r documents.Reader, in rule.Place, collections
 	if lacks == "" && !in.IsGroup() && strings.Join(fields, "") != "" {
 		return "", false, nil
 	}
-	found, err := r.First(ctx, in.Query(documents.NameOnly...), "", 1)
-	return lacks, len(found) == 0, err
+	found, whole, err := some(ctx, r, in, 1, documents.NameOnly...)
+	if len(found) == 0 && !whole && err == nil { // in a collection of this name elsewhere
+		found, whole, err = some(ctx, r, in, LookedIn, documents.NameOnly...)
+	}
+	return lacks, len(found) == 0 && whole, err
 }
 
 // lacking returns what no document of a place has by which the first of fields, as a rule writes them, could lead somewhere; ""
@@ -197,6 +308,7 @@ func lackingOne(ctx context.Context, r documents.Reader, in rule.Place, collecti
 	name, of := field, shapeOf(field)
 	name, _, _ = strings.Cut(strings.TrimSuffix(strings.TrimSuffix(name, ".{id}"), ".*"), "[]")
 	q, n := in.Query(name), 1
+	find := func(q documents.Query) ([]documents.Document, error) { return r.First(ctx, q, "", n) }
 	var asks []documents.Query
 	switch {
 	case !in.IsGroup():
@@ -213,13 +325,17 @@ func lackingOne(ctx context.Context, r documents.Reader, in rule.Place, collecti
 		}
 	default:
 		asks, n = append(asks, q), LookedIn
+		find = func(documents.Query) ([]documents.Document, error) {
+			found, _, err := some(ctx, r, in, n, name)
+			return found, err
+		}
 	}
 	lacks := ""
 	if !in.IsGroup() {
 		lacks = name
 	}
 	for _, q := range asks {
-		found, err := r.First(ctx, q, "", n)
+		found, err := find(q)
 		if err != nil || len(found) == 0 && !in.IsGroup() {
 			return lacks, err
 		}

@@ -35,6 +35,7 @@ type State struct {
 	Checkpoint string         `json:"checkpoint" firestore:"checkpoint"` // where the next run begins; empty: at the beginning
 	Cuts       []string       `json:"cuts" firestore:"cuts"`             // where the next run's listings of objects may be cut
 	Warned     []string       `json:"warned" firestore:"warned"`         // digests of what the last run warned of
+	Leaves     bool           `json:"leaves" firestore:"leaves"`         // runs may have left something to do
 	Rewound    bool           `json:"rewound" firestore:"rewound"`       // the next run begins at the beginning all the same
 	Held       *Hold          `json:"held" firestore:"held"`             // by an undo or an operator; nil: nobody holds the job
 	Keep       []Kept         `json:"keep" firestore:"keep"`             // what the jobs keep, whatever their rules say; for AllJobs

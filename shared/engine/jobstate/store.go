@@ -131,9 +131,27 @@ func Heed(ctx context.Context, db documents.Reader, job string, s State) (State,
 	if err != nil {
 		return s, fmt.Errorf("read what holds all jobs: %w", err)
 	}
+	return s.heed(job, found)
+}
+
+func (s State) heed(job string, found map[string]documents.Document) (State, error) {
 	all, err := Of(AllJobs, found[Path(AllJobs)])
 	newJobs, wrong := Of(NewJobs, found[Path(NewJobs)])
 	return s.Heed(job, all, newJobs), cmp.Or(err, wrong)
+}
+
+// ReadBy is [Read] in one request, by what reads documents by their paths, such as a transaction.
+func ReadBy(
+	ctx context.Context, get func(context.Context, []string) (map[string]documents.Document, error), job string,
+) (s State, err error) {
+	found, err := get(ctx, []string{Path(job), Path(AllJobs), Path(NewJobs)})
+	if err == nil {
+		s, err = Of(job, found[Path(job)])
+	}
+	if err != nil {
+		return s, fmt.Errorf("read the job's record: %w", err)
+	}
+	return s.heed(job, found)
 }
 
 // Update is [Store.Change] for a transition that needs nothing but the state, and writes nothing more.
@@ -249,6 +267,7 @@ func (s *State) fields() []field {
 		{"begun", &s.Begun, true, nil},
 		{"checkpoint", &s.Checkpoint, true, nil},
 		{"rewound", &s.Rewound, true, nil},
+		{"leaves", &s.Leaves, false, nil},
 		{"held", &s.Held, true, nil},
 		{"keep", &s.Keep, true, func() bool { return s.wrongKeep() }},
 		{"known", &s.Known, true, nil},

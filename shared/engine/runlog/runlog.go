@@ -98,6 +98,14 @@ func (e Entry) Stay(places []int) documents.Write {
 	return documents.Write{Op: documents.Update, Ref: e.done(0), Data: map[string]any{stayedField: places}}
 }
 
+// Left returns the writes after which the entry's Todo is what is left of it.
+func (e Entry) Left(todo Todo) ([]documents.Write, error) {
+	if todo.Empty() {
+		return Deletions([]documents.Ref{e.Todo()}), nil
+	}
+	return e.Writes(1, nil, todo)
+}
+
 // stayedField is the field of an entry's first document that names the records of what stayed.
 const stayedField = "stayed"
 

@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -73,6 +74,19 @@ func (t Todo) packed() ([]byte, error) {
 		return nil, err
 	}
 	return parts[0], nil
+}
+
+// Forget returns the write after which a Todo has some of its steps no longer, by their indexes.
+func Forget(d documents.Document, steps []int) (w documents.Write, err error) {
+	t, err := ReadTodo(d)
+	if err != nil {
+		return w, err
+	}
+	for _, n := range slices.Backward(steps) {
+		t.Steps = slices.Delete(t.Steps, n, n+1)
+	}
+	data, err := t.packed()
+	return documents.Write{Op: documents.Update, Ref: d.Ref(), Data: map[string]any{"data": data}}, err
 }
 
 // ReadTodo reads what a commit left to do. It refuses whatever it would not have written itself; whether the job's rules can have

@@ -20,24 +20,30 @@ const maxAccounts = 300
 // deleteAccounts deletes accounts that are due by a rule, and does what follows them. Authentication has no conditions for
 // deletions, so the rule judges each right before its deletion.
 func (a *Applier) deleteAccounts(ctx context.Context, all []*decide.Item) {
-	todo := runlog.Todo{Task: a.WorkersTask()} // by which a later run does what follows accounts that are gone, if this one cannot
-	if next := all[0].Account.Next; next != nil {
-		for _, item := range all {
-			for _, one := range next(item.UID) {
-				todo.Next = append(todo.Next, runlog.Item{Rule: one.Rule.Named(), Ref: one.Ref, UID: item.UID})
-			}
-		}
-	}
 	if a.Saves {
 		if err := a.find(ctx, all); err != nil {
 			end(ctx, all, err)
 			return
 		}
 	}
-	entry, sent := a.deleteOutside(ctx, all, outside{todo: todo, look: a.judgeAccounts, send: a.sendAccounts})
-	if !todo.Empty() && a.doAfter(ctx, sent) {
+	how := outside{look: a.judgeAccounts, send: a.sendAccounts}
+	if all[0].Account.Next != nil {
+		how.follows = a.todoAfter
+	}
+	if entry, deleted := a.deleteOutside(ctx, all, how); how.follows != nil && len(deleted) > 0 && a.doAfter(ctx, deleted) {
 		a.Log.Over(entry.Todo())
 	}
+}
+
+// todoAfter is by what a later run does what follows accounts that are deleted, if this one cannot.
+func (a *Applier) todoAfter(deleted []*decide.Item) runlog.Todo {
+	todo := runlog.Todo{Task: a.WorkersTask()}
+	for _, item := range deleted {
+		for _, one := range item.Account.Next(item.UID) {
+			todo.Next = append(todo.Next, runlog.Item{Rule: one.Rule.Named(), Ref: one.Ref, UID: item.UID})
+		}
+	}
+	return todo
 }
 
 // judgeAccounts judges accounts by their rule, as they are now. They must be as they were in the plan that somebody approved.
@@ -87,7 +93,12 @@ func (a *Applier) deleteFollowingAccounts(ctx context.Context, all []*decide.Ite
 			item.Ends(decide.FateOf(ctx, cleanup.ErrOutOfTime))
 		}
 	}
-	a.deleteOutside(ctx, all, outside{look: a.LookAgain, send: a.sendAccounts})
+	look := func(ctx context.Context, all []*decide.Item) {
+		if a.LookAgain(ctx, all); len(remaining(all)) > 0 {
+			end(ctx, remaining(all), a.Heed(ctx, a.Documents.GetAll))
+		}
+	}
+	a.deleteOutside(ctx, all, outside{look: look, send: a.sendAccounts})
 }
 
 func uidsOf(all []*decide.Item) []string {
@@ -140,6 +151,7 @@ func (a *Applier) sendAccounts(ctx context.Context, due []*decide.Item) {
 		case err != nil:
 			item.Fate.Err = errors.Join(item.Fate.Err, err)
 		case there[item.UID]:
+			item.There = true
 			continue
 		default:
 			item.Fate = decide.Fate{}
@@ -161,14 +173,14 @@ func madeAgain(item *decide.Item) bool {
 	return made.After(at.Add(undo.ClocksApart))
 }
 
-// doAfter does what follows accounts whose deletion was sent. It reports whether that is all there is to do.
-func (a *Applier) doAfter(ctx context.Context, sent []*decide.Item) (whole bool) {
-	next := make([][]*decide.Item, len(sent))
-	for i, item := range sent {
+// doAfter does what follows accounts that were deleted. It reports whether that is all there is to do.
+func (a *Applier) doAfter(ctx context.Context, deleted []*decide.Item) (whole bool) {
+	next := make([][]*decide.Item, len(deleted))
+	for i, item := range deleted {
 		next[i] = itemsOf(item, item.Account.Next(item.UID))
 	}
-	whole = a.doNext(ctx, sent, next).Kind == decide.Done
-	for _, item := range sent {
+	whole = a.doNext(ctx, deleted, next).Kind == decide.Done
+	for _, item := range deleted {
 		switch item.Fate.Kind {
 		case decide.Kept: // which the planner could not see yet: the account is gone all the same
 			a.KeepNamed(ctx, "what goes with "+report.AccountTarget(item.UID), item.Fate.Reason)

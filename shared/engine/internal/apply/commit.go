@@ -53,6 +53,11 @@ func (a *Applier) commit(ctx context.Context, group []*decide.Item) (c *attempt,
 	}
 	return a.send(ctx, len(group) > 1, func(ctx context.Context, tx *documents.Transaction) (c *attempt, err error) {
 		c = &attempt{src: a.In(tx, room)}
+		if group[0].Of == nil { // what follows from an item is judged by what became of that
+			if err := a.Heed(ctx, tx.GetAll); err != nil {
+				return c, err
+			}
+		}
 		c.outcomes, err = a.Decide(ctx, c.src, group)
 		var changes []cleanup.Change
 		for i, o := range c.outcomes {

@@ -82,7 +82,7 @@ func (a *Applier) lookForDocuments(ctx context.Context, all []*decide.Item) {
 	a.LookAgain(ctx, all)
 }
 
-// sendObjects deletes objects, and says so in one line of the log.
+// sendObjects deletes objects, and says so in one line of the log. It looks whether one is there whose deletion had no answer.
 func (a *Applier) sendObjects(ctx context.Context, due []*decide.Item) {
 	told := a.Writes(ctx)
 	defer told.Log()
@@ -92,7 +92,12 @@ func (a *Applier) sendObjects(ctx context.Context, due []*decide.Item) {
 		}
 		d := due[i].Object.Deletion
 		err := a.Objects.Delete(ctx, d)
-		if unsure := objects.Unsure(err); unsure || err == nil {
+		unsure := objects.Unsure(err)
+		if unsure {
+			now, found, failed := a.Objects.Get(ctx, d.Name)
+			due[i].There = found && failed == nil && now.Generation == d.Generation
+		}
+		if (unsure || err == nil) && !due[i].There {
 			told.Object(d, due[i].Wrote(report.ObjectTarget(a.Report.Bucket, d.Name), !unsure), unsure)
 		}
 		return err
@@ -161,8 +166,9 @@ func (a *Applier) objectsOf(ctx context.Context, o cleanup.ObjectDeletion) iter.
 
 // led returns the object to which an item leads, unless its attributes keep it, or so many led to others before.
 func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []*decide.Item {
+	target := report.ObjectTarget(a.Report.Bucket, o.Name)
 	if reason := decide.KeepsObject(*by.Then, o, by.At); reason != "" {
-		a.KeepNamed(ctx, report.ObjectTarget(a.Report.Bucket, o.Name), reason)
+		a.KeepNamed(ctx, target, reason)
 		return nil
 	}
 	if !a.mayDo(by) {
@@ -171,7 +177,7 @@ func (a *Applier) led(ctx context.Context, by *decide.Item, o objects.Object) []
 	}
 	d := objects.Deletion{Name: o.Name, Generation: o.Generation, Metageneration: o.Metageneration}
 	object := cleanup.DeleteObject{Deletion: d, Absent: []documents.Ref{by.Then.Absent}}
-	return []*decide.Item{{Object: &object, Of: by}}
+	return []*decide.Item{{Planned: report.Planned{Target: target}, Object: &object, Of: by}}
 }
 
 // mayDo reports whether one more of what an earlier run left to do may be done, and counts that.
@@ -216,7 +222,7 @@ func (a *Applier) deleteLed(ctx context.Context, all []*decide.Item) error {
 			by, f := o.Of, o.Fate
 			switch f.Kind {
 			case decide.Kept:
-				a.KeepNamed(ctx, report.ObjectTarget(a.Report.Bucket, o.Object.Name), f.Reason)
+				a.KeepNamed(ctx, o.Target, f.Reason)
 			case decide.Changed:
 				now, there, err := a.Objects.Get(ctx, o.Object.Name)
 				if f = decide.FateOf(ctx, err); there { // or another item's has deleted it

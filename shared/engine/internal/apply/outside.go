@@ -15,33 +15,51 @@ import (
 
 // outside is how objects, or accounts, are deleted, of which Firestore's transactions know nothing.
 type outside struct {
-	todo runlog.Todo // what follows
+	// follows is what follows once these are deleted, as a Todo remembers it; nil: nothing.
+	follows func(deleted []*decide.Item) runlog.Todo
 	// look is the last look at what is to be deleted: what is not due any more ends. What takes time is done before it.
 	look func(context.Context, []*decide.Item)
 	send func(ctx context.Context, due []*decide.Item)
 }
 
 // deleteOutside deletes what is outside of Firestore. It saves that for undo, with what follows, before the last look, so that
-// nothing comes between this look and the deletion; then it notes what stayed. It returns the entry, and what was sent.
-func (a *Applier) deleteOutside(ctx context.Context, all []*decide.Item, how outside) (e runlog.Entry, sent []*decide.Item) {
+// nothing comes between this look and the deletion; then it notes what stayed. It returns the entry, and what was deleted, or may
+// have been.
+func (a *Applier) deleteOutside(ctx context.Context, all []*decide.Item, how outside) (e runlog.Entry, deleted []*decide.Item) {
+	var todo runlog.Todo
+	if how.follows != nil {
+		todo = how.follows(all)
+	}
 	records, places := recordsOf(all)
-	e, err := a.save(ctx, records, how.todo)
+	e, err := a.save(ctx, records, todo)
 	if err != nil {
 		end(ctx, all, err)
 		return e, nil
 	}
 	how.look(ctx, all)
-	if sent = remaining(all); len(sent) > 0 {
+	sent := a.unlisted(ctx, remaining(all))
+	if len(sent) > 0 {
 		how.send(ctx, sent)
 	}
 	var stayed []int
 	for i, item := range all {
-		if places[i] > 0 && (!slices.Contains(sent, item) || certainlyThere(item.Fate)) {
+		switch {
+		case slices.Contains(sent, item) && !certainlyThere(item):
+			deleted = append(deleted, item)
+		case places[i] > 0:
 			stayed = append(stayed, places[i])
 		}
 	}
-	a.stay(ctx, e, stayed)
-	return e, sent
+	var notes []documents.Write
+	if a.Saves && len(stayed) > 0 {
+		notes = append(notes, e.Stay(stayed))
+	}
+	if !todo.Empty() && len(deleted) < len(all) {
+		left, _ := e.Left(how.follows(deleted)) // less than what was saved
+		notes = append(notes, left...)
+	}
+	a.note(ctx, notes, len(all)-len(deleted))
+	return e, deleted
 }
 
 // remaining returns those items that have not ended.
@@ -50,8 +68,9 @@ func remaining(all []*decide.Item) []*decide.Item {
 }
 
 // certainlyThere reports whether what was sent to be deleted is certainly not deleted. Without an answer it may be.
-func certainlyThere(f decide.Fate) bool {
-	return f.Kind != decide.Done && f.Err == nil || objects.Denied(f.Err) || accounts.Refused(f.Err)
+func certainlyThere(i *decide.Item) bool {
+	f := i.Fate
+	return f.Kind != decide.Done && f.Err == nil || i.There || objects.Denied(f.Err) || accounts.Refused(f.Err)
 }
 
 // recordsOf returns what the log says of objects or accounts that are about to be deleted, after the item to which each belongs,
@@ -103,20 +122,22 @@ func (a *Applier) save(ctx context.Context, records []undo.Record, todo runlog.T
 		err = a.Documents.Put(ctx, writes)
 	}
 	if err != nil {
-		a.Log.Over(over...)
+		for _, w := range writes { // also what the entry says: if an answer was lost, it says that of what is not deleted
+			a.Log.Over(w.Ref)
+		}
 		return e, fmt.Errorf("save in the undo log what is to be deleted, so none of it was: %w", err)
 	}
 	return e, nil
 }
 
-// stay notes in an entry what was not deleted, by the places of the records: whoever deletes it later does not get it back by an
-// undo.
-func (a *Applier) stay(ctx context.Context, e runlog.Entry, places []int) {
-	if !a.Saves || len(places) == 0 {
+// note notes in an entry that so many things stayed: whoever deletes them later does not get them back by an undo, and nothing
+// follows that.
+func (a *Applier) note(ctx context.Context, notes []documents.Write, stayed int) {
+	if len(notes) == 0 {
 		return
 	}
-	if err := a.Documents.Put(ctx, []documents.Write{e.Stay(places)}); err != nil {
+	if err := a.Documents.Put(ctx, notes); err != nil {
 		const text = "%s could not note in the undo log that %d objects or accounts stayed: %s"
-		a.Logger.WarnContext(ctx, fmt.Sprintf(text, a.Job.Name, len(places), err))
+		a.Logger.WarnContext(ctx, fmt.Sprintf(text, a.Job.Name, stayed, err))
 	}
 }

@@ -50,7 +50,11 @@ func (a *Applier) finish(ctx context.Context, one []*decide.Item) {
 	for _, f := range then {
 		f.Most = item.Most
 	}
-	a.LookAgain(ctx, then) // what is back must not count for Most
+	a.JudgeAgain(ctx, then) // what is kept must not count for Most
+	if err := a.forget(ctx, d, then); err != nil {
+		end(ctx, one, err)
+		return
+	}
 	left := a.doThen(ctx, then)
 	if left.Kind == decide.Done {
 		left = a.doSome(ctx, item, next)
@@ -65,6 +69,25 @@ func (a *Applier) finish(ctx context.Context, one []*decide.Item) {
 	default:
 	}
 	item.Fate = left
+}
+
+// forget takes what is kept out of a Todo, or else a later run that finishes the rest would delete it once nothing keeps it any
+// more.
+func (a *Applier) forget(ctx context.Context, todo documents.Document, then []*decide.Item) error {
+	var kept []int
+	for n, item := range then {
+		if item.Fate.Kind == decide.Back {
+			kept = append(kept, n)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	w, err := runlog.Forget(todo, kept)
+	if err != nil {
+		return err
+	}
+	return a.Documents.Put(ctx, []documents.Write{w})
 }
 
 // doSome does documents that an interrupted run has left to do, no more than may still be done. What turns out to be done, or not

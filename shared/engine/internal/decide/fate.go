@@ -29,7 +29,7 @@ const (
 	Changed
 	// Invalid turned out, in its commit, to be none that can be done.
 	Invalid
-	// Back has its document again, whose absence is the reason for its deletion.
+	// Back has its document again, whose absence is the reason for its deletion, or its rule keeps it by now.
 	Back
 	// Kept is on the list of what the job keeps, or Cloud Storage does not let it go: what it belongs to stays, too.
 	Kept

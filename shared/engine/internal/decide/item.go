@@ -25,8 +25,9 @@ type Item struct {
 
 	Ref documents.Ref
 	UID string
-	Of  *Item     // the item that it follows from; nil of one that is in the plan
-	At  time.Time // of what follows outside of Firestore: when that was decided; what was made later stays
+	By  cleanup.AnyRule // of what an earlier run left to do outside of Firestore: the rule that asks for it
+	Of  *Item           // the item that it follows from; nil of one that is in the plan
+	At  time.Time       // of what follows outside of Firestore: when that was decided; what was made later stays
 
 	Also int  // how many actions more it counts as, for MAX_ACTIONS
 	Most *int // how much of what an earlier run left to do may still be done; nil: all
@@ -43,6 +44,7 @@ type State struct {
 	Idle   int               // judgments since the last commit
 	Gone   bool              // the document was not there when it was last judged
 	Seen   *accounts.Account // when somebody last looked; nil: there was none, or nobody looked
+	There  bool              // it was there after its deletion had failed
 	Begun  bool              // a commit has changed it
 	Partly bool              // one has changed what is done before it
 	Handed bool              // a task was handed over before its commit

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"context"
 	"strings"
 
 	"github.com/firesweep/firesweep/shared/cleanup"
@@ -16,6 +17,24 @@ import (
 func (d *Decider) KeepAll(s jobstate.State) {
 	keeps := s.Keeps()
 	d.keeps.Store(&keeps)
+}
+
+// Heed reads again, of a worker, whether it is held and what it keeps, and returns an error if it is held. It has no lease, so
+// nobody who holds it waits for its end. What a transaction reads holds until its commit: so a worker deletes nothing again that
+// an undo brings back meanwhile.
+func (d *Decider) Heed(ctx context.Context, get func(context.Context, []string) (map[string]documents.Document, error)) error {
+	if d.Job.Task == nil {
+		return nil
+	}
+	s, err := jobstate.ReadBy(ctx, get, d.Job.Name)
+	if err != nil {
+		return err
+	}
+	if s.Held != nil {
+		return &jobstate.HeldError{Hold: *s.Held}
+	}
+	d.KeepAll(s)
+	return nil
 }
 
 // target is something that is deleted or changed, as the list names it.

@@ -122,7 +122,7 @@ func (i *Item) has(what string, times int) {
 // PreviewTodo adds to an item what a run would do of what an earlier one left to do.
 func (d *Decider) PreviewTodo(ctx context.Context, item *Item, then, next []*Item) error {
 	item.More = len(next) > 0
-	d.LookAgain(ctx, then)
+	d.JudgeAgain(ctx, then)
 	for _, i := range then {
 		kept := d.Keeps(i)
 		switch {

@@ -13,7 +13,8 @@ import (
 func TestPreviewOfATodoThatTimeWasUpFor(t *testing.T) {
 	d := &Decider{Teller: &tell.Teller{Report: &report.Report{}}}
 	file := func(name string, f Fate) *Item {
-		return &Item{Then: &cleanup.FollowUp{Object: cleanup.ObjectDeletion{Name: name}}, State: State{Fate: f}}
+		then := cleanup.FollowUp{Object: cleanup.ObjectDeletion{Name: name}}
+		return &Item{Then: &then, By: cleanup.Rule[cleanup.Subject]{}, State: State{Fate: f}}
 	}
 	var todo Item
 	check.OK(t, d.PreviewTodo(t.Context(), &todo, []*Item{file("a", Fate{Kind: OutOfTime}), file("b", Fate{})}, nil))

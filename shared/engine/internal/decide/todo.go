@@ -14,6 +14,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine/internal/tell"
 	"github.com/firesweep/firesweep/shared/engine/report"
 	"github.com/firesweep/firesweep/shared/engine/runlog"
+	"github.com/firesweep/firesweep/shared/flow"
 	"github.com/firesweep/firesweep/shared/objects"
 )
 
@@ -42,7 +43,7 @@ func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err erro
 		if rules[step.Rule] == nil || !follows(rules[step.Rule].Reaches(), f, d.Run.Config) {
 			refuse("to delete " + d.TargetOf(f))
 		}
-		then = append(then, &Item{Then: &f, UID: f.Account, Of: of, At: stored.At})
+		then = append(then, &Item{Then: &f, By: rules[step.Rule], UID: f.Account, Of: of, At: stored.At})
 	}
 	for _, item := range stored.Next {
 		if rules[item.Rule] == nil || !Has(rules[item.Rule].Reaches(), item.Ref) {
@@ -54,6 +55,29 @@ func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err erro
 	}
 	return then, next, err
 }
+
+// JudgeAgain judges what an earlier run left to do outside of Firestore as things are by now, perhaps months later. That ends
+// whose document is there again, or that its rule keeps.
+func (d *Decider) JudgeAgain(ctx context.Context, then []*Item) {
+	d.LookAgain(ctx, then)
+	src := d.Source()
+	for n, err := range flow.Many(judgedAtOnce, len(then), func(n int) error {
+		i := then[n]
+		if i.Fate.Kind != Done {
+			return nil
+		}
+		why, err := i.By.WhyKept(ctx, src, *i.Then)
+		if why != "" {
+			i.Ends(Fate{Kind: Back, Reason: why, Because: why})
+		}
+		return err
+	}) {
+		then[n].Ends(FateOf(ctx, err))
+	}
+}
+
+// judgedAtOnce is how much of what is left to do is judged side by side.
+const judgedAtOnce = 16
 
 // LookAgain looks up the documents whose absence is the reason to delete items. Those end whose documents are there again, and
 // those of which that is unknown.

@@ -29,6 +29,7 @@ type Options struct {
 type Planner struct {
 	Items     []*decide.Item
 	Tripped   []*cleanup.LimitError               // each left a section out of the plan
+	Leaves    bool                                // runs of the job may have left something to do
 	OutOfTime bool                                // planning ended before all was planned
 	Next      func(undone []documents.Ref) string // where the next run begins; nil: at the beginning
 
@@ -80,7 +81,7 @@ func Make(ctx context.Context, d *decide.Decider, s jobstate.State, o Options) (
 func newPlanner(d *decide.Decider, s jobstate.State, o Options, from string) *Planner {
 	p := &Planner{
 		Teller: d.Teller, decider: d, options: o, checkpoints: []checkpoint{{text: from}}, section: &section{},
-		proposed: map[proposed]bool{}, pending: map[documents.Ref]bool{},
+		proposed: map[proposed]bool{}, pending: map[documents.Ref]bool{}, Leaves: s.Leaves || d.Job.Leaves(),
 	}
 	p.Planner = cleanup.Planner{
 		Run: d.Run, Documents: d.Documents, Objects: d.Objects, Accounts: d.People, Log: d.Logger, Checkpoint: from, Cuts: s.Cuts,

@@ -17,9 +17,11 @@ import (
 // planTodos proposes what interrupted runs have left to do. A worker looks for its own task's alone, for others of its kind may
 // be running.
 func (p *Planner) planTodos(ctx context.Context) error {
-	j := p.decider.Job
-	leaves := slices.ContainsFunc(j.Rules, func(rule cleanup.AnyRule) bool { return !rule.DeletesAlone() })
-	if j.Task == nil && !leaves {
+	switch j := p.decider.Job; {
+	case j.Task != nil || j.Leaves():
+	case p.Leaves:
+		return p.tellLeft(ctx)
+	default:
 		return nil // nothing ever follows
 	}
 	for page, err := range p.Documents.Pages(ctx, runlog.PendingOf(p.Job, p.decider.WorkersTask()), "") {
@@ -31,6 +33,19 @@ func (p *Planner) planTodos(ctx context.Context) error {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// tellLeft warns of what earlier runs have left to do if no rule of the job does such things any more, because it was edited.
+func (p *Planner) tellLeft(ctx context.Context) error {
+	n, err := p.Documents.Count(ctx, runlog.PendingOf(p.Job, ""), 0)
+	if err != nil {
+		return fmt.Errorf("count what earlier runs have left to do: %w", err)
+	}
+	if p.Leaves = n > 0; p.Leaves {
+		p.Warn(ctx, fmt.Sprintf("earlier runs left items half done (commits: %d), and the rule deletes nothing along any more, so "+
+			"no run finishes them: finish them with the file of then: firesweep run %s --rules OLD.json", n, p.Job))
 	}
 	return nil
 }

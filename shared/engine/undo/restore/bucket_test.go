@@ -21,6 +21,7 @@ import (
 	"github.com/firesweep/firesweep/shared/backends"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 	"github.com/firesweep/firesweep/shared/engine/undo/restore"
 )
@@ -138,11 +139,14 @@ func TestFilesComeBackWithTheirMetadata(t *testing.T) {
 	}
 }
 
-// TestGoneBeforeTheRun: an object that somebody else deleted or overwrote before the run was to, which was killed then, does
-// not come back, nor does one of a folder. Clocks may differ by some seconds; of two versions within these, the last comes
-// back.
-func TestGoneBeforeTheRun(t *testing.T) {
-	for after, want := range map[time.Duration]undo.Step{5 * time.Second: undo.Recreate, 20 * time.Second: undo.Nothing} {
+// TestDeletedBySomebodyElse: an object that somebody else deleted or overwrote before the run was to, which was killed then, or
+// when it cannot have been under way any more, does not come back, nor does one of a folder. Clocks may differ by some seconds;
+// of two versions within these, the last comes back.
+func TestDeletedBySomebodyElse(t *testing.T) {
+	for after, want := range map[time.Duration]undo.Step{
+		5 * time.Second: undo.Recreate, 20 * time.Second: undo.Nothing,
+		-jobstate.Longest: undo.Recreate, -jobstate.Longest - 20*time.Second: undo.Nothing,
+	} {
 		w := newWorld(t)
 		for _, content := range []string{"older", "newer"} {
 			w.Put(t, "users/u1/b.png", map[string]string{"content": content}, []byte(content))

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/api/googleapi"
 
+	"github.com/firesweep/firesweep/shared/engine/jobstate"
 	"github.com/firesweep/firesweep/shared/engine/undo"
 )
 
@@ -105,7 +106,7 @@ func (u *undoing) foreseenObject(ctx context.Context, o undo.Object, kept *stora
 		return Outcome{}, err
 	case there && live.Generation == o.Generation: // it was never deleted
 		return Outcome{Step: undo.Nothing}, nil
-	case kept != nil && gone(kept).Before(at.Add(-undo.ClocksApart)): // somebody else deleted or overwrote it, before the run was to
+	case kept != nil && notBy(at, gone(kept)):
 		return Outcome{Step: undo.Nothing}, nil
 	case there && kept != nil && live.Size == kept.Size && live.CRC32C == kept.CRC32C && live.Created.After(gone(kept)):
 		return Outcome{Step: undo.Nothing}, nil // this very content is back; composed ones have no MD5
@@ -116,6 +117,12 @@ func (u *undoing) foreseenObject(ctx context.Context, o undo.Object, kept *stora
 			"the bucket did not keep it, or not as long"}, nil
 	}
 	return Outcome{Step: undo.Recreate}, nil
+}
+
+// notBy reports whether somebody else than a run deleted or overwrote an object: before the run was to, or so late that no run
+// was still at it.
+func notBy(at, deleted time.Time) bool {
+	return deleted.Before(at.Add(-undo.ClocksApart)) || deleted.After(at.Add(jobstate.Longest+undo.ClocksApart))
 }
 
 // restore brings a deleted object back, unless there is one of its name.

@@ -662,7 +662,7 @@ func TestStayed(t *testing.T) {
 		w.deleteObject(t, "users/z/a.png")
 		file := undo.Record{Of: 1, Object: &undo.Object{Name: "users/z/a.png", Generation: generation}}
 		account := undo.Record{Of: 1, Account: &undo.Account{UID: "z", Data: `{"uid":"z"}`}}
-		at := time.Now().Add(-time.Hour)
+		at := time.Now().Add(-2 * time.Minute)
 		for i, record := range []undo.Record{file, account} {
 			first, second := fmt.Sprintf("aa.00000%d", i), fmt.Sprintf("aa.00001%d", i)
 			w.log(t, report.RunID, first, at, undo.Record{Item: "users/z"}, record)
@@ -733,7 +733,7 @@ func TestOrderOfTheLog(t *testing.T) {
 	count := func(n int64) undo.Fields {
 		return undo.Fields{"count": {ValueType: &firestorepb.Value_IntegerValue{IntegerValue: n}}}
 	}
-	at := time.Now().Add(-time.Hour)
+	at := time.Now().Add(-2 * time.Minute)
 	for n := int64(2); n >= 0; n-- { // the last that happened is written first
 		w.log(t, report.RunID, fmt.Sprintf("%06d", 900+2*n%3), at.Add(time.Duration(n)*time.Second), undo.Record{Write: &undo.Write{
 			Op: documents.Update, Path: "friends/z", Found: true, Before: count(10 + n), After: count(11 + n),
