@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -148,6 +149,10 @@ func (a *app) checked(e manifest.Entry) checked {
 	}
 	if e.Rule != nil {
 		c.Does, c.Reads, c.Judged, c.Note = e.Words(), readsOf(*e.Rule), e.Judged(), noteOn(*e.Rule)
+	}
+	if at, skipped := skipped(e, a.clock()); skipped {
+		c.Note = strings.TrimPrefix(c.Note+fmt.Sprintf(". %s has no %s on %s, so nothing runs that night: choose another time, or UTC",
+			e.TimeZone, at.Format("15:04"), at.Format(time.DateOnly)), ". ")
 	}
 	return c
 }

@@ -65,6 +65,7 @@ func TestNotes(t *testing.T) {
 	const group = `collectionGroup: this also finds the top-level users; for those below others only, write "collection": "parents/{parent}/users"`
 	for rule, note := range map[string]string{
 		`"timeZone":"Europe/Berlin","collection":"users","age":"any","gone":[{"document":"teams/{team}"}]`:            "",
+		`"timeZone":"Europe/Athens","collection":"users","age":"any","gone":[{"document":"teams/{team}"}]`:            "Europe/Athens has no 03:30 on 2026-03-29, so nothing runs that night: choose another time, or UTC",
 		`"collectionGroup":"users","age":"any","gone":[{"document":"{parent}"},{"document":"teams/{list[]}/x/{id}"}]`: group,
 		`"collectionGroup":"users","age":"any","unless":[{"field":"hold","==":true}]`:                                 group,
 		`"collection":"chats/{chat}/users","age":"any","unless":[{"document":"chats/{chat}"}]`:                        "",

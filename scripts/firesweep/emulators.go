@@ -33,22 +33,36 @@ func (a *app) findEmulators(ctx context.Context) error {
 		if _, _, err := net.SplitHostPort(host); err != nil {
 			continue // none, or a wrong setting
 		}
-		connection, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+		err := reach(ctx, host)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if err != nil {
 			return wrongUse("%s names an emulator that does not answer: %w: start it, or unset the variable", variable, err)
 		}
-		_ = connection.Close() // nothing was said
 	}
 	return nil
 }
 
-// discover finds the emulators that the Firebase CLI runs for a project that Google does not have. What a variable names is left
-// as it is.
+// reach returns an error if nobody listens at an address.
+func reach(ctx context.Context, host string) error {
+	connection, err := new(net.Dialer).DialContext(ctx, "tcp", host)
+	if err == nil {
+		_ = connection.Close() // nothing was said
+	}
+	return err
+}
+
+// discover finds the emulators of a project that Google does not have: those that the Firebase CLI runs for it, or else those
+// that answer where firebase.json says. What a variable names is left as it is.
 func (a *app) discover(ctx context.Context, id string) error {
 	hosts := a.started(ctx, id)
+	if len(hosts) == 0 {
+		var err error
+		if hosts, err = a.configured(ctx); err != nil {
+			return err
+		}
+	}
 	var found []string
 	for _, backend := range emulated {
 		host := hosts[string(backend)]
@@ -66,8 +80,9 @@ func (a *app) discover(ctx context.Context, id string) error {
 		return context.Cause(ctx)
 	}
 	if a.getenv("FIRESTORE_EMULATOR_HOST") == "" {
-		return wrongUse("%s is a project that only emulators have, and the Firebase CLI runs none of Firestore for it. Start them: "+
-			"firebase emulators:start --project %s. Or set FIRESTORE_EMULATOR_HOST", id, id)
+		return wrongUse("%s is a project that only emulators have, and none of Firestore answers: the Firebase CLI runs none for it, "+
+			"and none is at the port in firebase.json. Start them: firebase emulators:start --project %s. "+
+			"Or set FIRESTORE_EMULATOR_HOST", id, id)
 	}
 	fmt.Fprintf(a.errs, "Emulators of %s: %s\n", id, strings.Join(found, ", "))
 	return nil
@@ -118,6 +133,28 @@ func listedBy(ctx context.Context, origin string) map[string]string {
 	return hosts
 }
 
+// configured returns the addresses of the emulators that answer where firebase.json says, by name.
+func (a *app) configured(ctx context.Context) (map[string]string, error) {
+	var file struct {
+		Emulators struct {
+			Firestore, Auth, Storage address
+		} `json:"emulators"`
+	}
+	if err := a.readJSON("firebase.json", &file); err != nil {
+		return nil, err
+	}
+	named := file.Emulators
+	hosts := map[string]string{}
+	for backend, at := range map[config.Backend]address{
+		config.Firestore: named.Firestore, config.Auth: named.Auth, config.Storage: named.Storage,
+	} {
+		if at.Port != 0 && reach(ctx, at.hostPort()) == nil {
+			hosts[string(backend)] = at.hostPort()
+		}
+	}
+	return hosts, nil
+}
+
 // address is where an emulator listens, as the Firebase CLI says it.
 type address struct {
 	Host string `json:"host"`
@@ -126,6 +163,6 @@ type address struct {
 
 // hostPort returns an address to connect to, also of one that listens everywhere.
 func (a address) hostPort() string {
-	everywhere := map[string]string{"0.0.0.0": "127.0.0.1", "localhost": "127.0.0.1", "::": "::1"}
+	everywhere := map[string]string{"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "localhost": "127.0.0.1", "::": "::1"}
 	return net.JoinHostPort(cmp.Or(everywhere[a.Host], a.Host), strconv.Itoa(a.Port))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -38,13 +39,14 @@ func TestEmulators(t *testing.T) {
 	want(t, "exported", map[string]string{}, o.exported)
 }
 
-// at returns an address in the form of the hub.
+// at returns an address in the form of the hub and of firebase.json.
 func at(host string) string {
 	name, port, _ := strings.Cut(host, ":")
 	return fmt.Sprintf(`{"host":%q,"port":%s}`, name, port)
 }
 
-// TestEmulatorsOfADemoProject: they are those that the Firebase CLI runs, without variables, and Google is never asked.
+// TestEmulatorsOfADemoProject: they are those that the Firebase CLI runs, or else those of firebase.json, without variables, and
+// Google is never asked.
 func TestEmulatorsOfADemoProject(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
@@ -62,34 +64,59 @@ func TestEmulatorsOfADemoProject(t *testing.T) {
 	all := fmt.Sprintf(`{"hub":%s,"firestore":%s,"auth":%s,"storage":%s}`, at(nobody), at(fire), at(auth), at(storage))
 	origin := hub(all)
 	for name, tt := range map[string]struct {
-		hub      string
-		env      map[string]string
-		exported map[string]string // none: it is refused
-		refused  string
+		firebase, hub string
+		env           map[string]string
+		exported      map[string]string // none: it is refused
+		refused       string
 	}{
-		"all": {
+		"firebase.json": {
+			firebase: `{"emulators":{ // mine
+				"singleProjectMode":true,"firestore":` + at(fire) + `,"auth":` + at(auth) + `,"storage":` + at(nobody) + `}}`,
+			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth},
+		},
+		"the hub before firebase.json": {
+			firebase: `{"emulators":{"firestore":` + at(nobody) + `}}`,
 			hub:      `{"version":"14","origins":["http://127.0.0.1:1",` + fmt.Sprintf("%q", origin) + `]}`,
 			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth, "STORAGE_EMULATOR_HOST": storage},
 		},
-		"a hub that is gone":      {hub: `{"version":"14","origins":["http://127.0.0.1:1"]}`, refused: "and the Firebase CLI runs none of Firestore for it"},
-		"a hub without Firestore": {hub: fmt.Sprintf(`{"origins":[%q]}`, hub(`{"auth":`+at(auth)+`}`)), refused: "runs none of Firestore for it"},
+		"a hub that is gone": {
+			firebase: `{"emulators":{"firestore":` + at(fire) + `,"auth":` + at(nobody) + `}}`,
+			hub:      `{"version":"14","origins":["http://127.0.0.1:1"]}`,
+			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire},
+		},
+		"a hub without Firestore": {
+			firebase: `{"emulators":{"firestore":` + at(fire) + `}}`,
+			hub:      fmt.Sprintf(`{"origins":[%q]}`, hub(`{"auth":`+at(auth)+`}`)), refused: "and none of Firestore answers",
+		},
 		"one that does not answer": {
 			hub:     fmt.Sprintf(`{"origins":[%q]}`, hub(`{"firestore":`+at(fire)+`,"auth":`+at(nobody)+`}`)),
 			refused: "FIREBASE_AUTH_EMULATOR_HOST names an emulator that does not answer",
 		},
-		"variables": {env: map[string]string{"FIRESTORE_EMULATOR_HOST": fire}, exported: map[string]string{}},
+		"variables": {
+			firebase: `{"emulators":{"firestore":` + at(nobody) + `}}`, env: map[string]string{"FIRESTORE_EMULATOR_HOST": fire}, exported: map[string]string{},
+		},
 		"a variable of another": {
 			hub:      fmt.Sprintf(`{"origins":[%q]}`, hub(`{"firestore":`+at(fire)+`,"storage":`+at(nobody)+`}`)),
 			env:      map[string]string{"FIREBASE_STORAGE_EMULATOR_HOST": storage},
 			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire},
 		},
-		"nothing": {refused: "is a project that only emulators have, and the Firebase CLI runs none of Firestore for it. " +
-			"Start them: firebase emulators:start --project " + o.ID + ". Or set FIRESTORE_EMULATOR_HOST"},
+		"a variable of another beside firebase.json": {
+			firebase: `{"emulators":{"firestore":` + at(fire) + `,"storage":` + at(fire) + `}}`,
+			env:      map[string]string{"FIREBASE_STORAGE_EMULATOR_HOST": storage}, exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire},
+		},
+		"nobody where firebase.json says": {
+			firebase: `{"emulators":{"firestore":` + at(nobody) + `,"auth":` + at("127.0.0.1:2") + `,"storage":` + at("127.0.0.1:3") + `}}`,
+			refused: "is a project that only emulators have, and none of Firestore answers: the Firebase CLI runs none for it, and none is at " +
+				"the port in firebase.json. Start them: firebase emulators:start --project " + o.ID + ". Or set FIRESTORE_EMULATOR_HOST",
+		},
+		"nothing":                    {refused: "and none of Firestore answers"},
+		"firebase.json that is none": {firebase: `{"emulators":[]}`, refused: "firebase.json: json: cannot unmarshal array"},
+		"a port that is none":        {firebase: `{"emulators":{"firestore":{"port":"x"}}}`, refused: "firebase.json: json: cannot unmarshal string into"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := *o
 			o.exported = map[string]string{}
-			o.inApp(t, map[string]string{"firesweep.json": drafts, "firebase.json": "{}", "tmp": ""})
+			o.inApp(t, map[string]string{"firesweep.json": drafts, "firebase.json": cmp.Or(tt.firebase, "{}"), "tmp": ""})
 			if tt.hub != "" {
 				write(t, o.dir+"/tmp/hub-"+o.ID+".json", tt.hub)
 			}
@@ -108,11 +135,11 @@ func TestEmulatorsOfADemoProject(t *testing.T) {
 	}
 }
 
-// TestWhereEmulatorsListen: everywhere is here.
+// TestWhereEmulatorsListen: everywhere is here, and so is what does not say where.
 func TestWhereEmulatorsListen(t *testing.T) {
 	t.Parallel()
 	for text, listens := range map[string]string{
-		`{"host":"0.0.0.0","port":1}`: "127.0.0.1:1", `{"host":"localhost","port":1}`: "127.0.0.1:1",
+		`{"port":8080}`: "127.0.0.1:8080", `{"host":"0.0.0.0","port":1}`: "127.0.0.1:1", `{"host":"localhost","port":1}`: "127.0.0.1:1",
 		`{"host":"::","port":1}`: "[::1]:1", `{"host":"db","port":1}`: "db:1",
 	} {
 		var a address

@@ -255,9 +255,16 @@ func TestWrongUse(t *testing.T) {
 		args string
 		want string
 	}{
-		{"backtest", `unknown command "backtest" for "firesweep"; see --help`},
-		{"--forced", "unknown flag: --forced"},
-		{"plan --forced", "unknown flag: --forced; see --help"},
+		{"plann", `unknown command "plann": is it plan?`},
+		{"backtest", `unknown command "backtest"; see --help`},
+		{"paln", `unknown command "paln": is it plan?`},
+		{"help undoo", `unknown command "undoo": is it undo?`},
+		{"help nonsense", `unknown command "nonsense"; see --help`},
+		{"help plan run", "accepts at most 1 arg"},
+		{"--forced", "unknown flag: --forced; see --help"},
+		{"plan --forced", "unknown flag: --forced: is it --force?"},
+		{"plan --projct p", "unknown flag: --projct: is it --project?"},
+		{"undo --alll", "unknown flag: --alll: is it --all?"},
 		{"run --here", "unknown flag: --here"},
 		{"run --force --yes cleanupReports cleanExpiredComped", "force one job at a time"},
 		{"runs --all", "--all needs --of"},
@@ -310,14 +317,16 @@ func TestWrongUse(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	o := &operator{env: map[string]string{}, now: now, screen: streams{width: defaultWidth}}
-	want(t, "the version", "firesweep version "+version.String()+"\n", o.well(t, "--version"))
+	for _, word := range []string{"--version", "version"} {
+		want(t, word, "firesweep version "+version.String()+"\n", o.well(t, word))
+	}
 }
 
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	o := newOperator(t)
 	text := o.well(t)
-	for _, group := range []string{"\nBegin:\n  check ", "\nDelete:\n", "\nLook back:\n", "\n  completion "} {
+	for _, group := range []string{"\nBegin:\n  check ", "\nDelete:\n", "\nLook back:\n", "\n  completion ", "\n  version "} {
 		wantParts(t, text, group)
 	}
 	a, _, _ := o.app()

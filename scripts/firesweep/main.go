@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -31,6 +32,7 @@ import (
 	"github.com/firesweep/firesweep/shared/engine"
 	"github.com/firesweep/firesweep/shared/harmless"
 	"github.com/firesweep/firesweep/shared/quota"
+	"github.com/firesweep/firesweep/shared/rule/criteria"
 	"github.com/firesweep/firesweep/shared/version"
 )
 
@@ -209,10 +211,27 @@ used.
 
 Exit codes: 0 fine, 1 something failed, was aborted or skipped, 2 wrong use, or
 nobody agreed, 130 interrupted. What --json writes: ` + version.Page("docs/command.md"),
-		SilenceErrors: true, SilenceUsage: true, DisableSuggestions: true,
+		SilenceErrors: true, SilenceUsage: true, SuggestionsMinimumDistance: 2, Args: isCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetFlagErrorFunc(flagError)
 	root.AddGroup(&cobra.Group{ID: begin, Title: "Begin:"}, &cobra.Group{ID: act, Title: "Delete:"},
 		&cobra.Group{ID: lookBack, Title: "Look back:"}, &cobra.Group{ID: off, Title: "Off and on:"})
+	root.SetHelpCommand(&cobra.Command{
+		Use: "help [COMMAND]", Short: "Help about a command", Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, names []string) error {
+			of, rest, err := root.Find(names)
+			if err = cmp.Or(err, isCommand(root, rest)); err != nil {
+				return err
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		},
+	})
+	root.AddCommand(&cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Run: func(*cobra.Command, []string) { fmt.Fprintln(a.out, "firesweep version "+version.String()) },
+	})
 	root.PersistentFlags().StringVar(&a.rulesFlag, "rules", "", "read your rules from `FILE`, not from firesweep.json")
 	for _, group := range []struct {
 		id   string
@@ -258,6 +277,34 @@ func valuesOf(f *pflag.Flag) []string {
 		return several.GetSlice()
 	}
 	return []string{f.Value.String()}
+}
+
+// isCommand refuses what is no command, and names the one that may be meant.
+func isCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if like := root.SuggestionsFor(args[0]); len(like) > 0 {
+		return wrongUse("unknown command %q: is it %s?", args[0], strings.Join(like, " or "))
+	}
+	return fmt.Errorf("unknown command %q", args[0])
+}
+
+// flagError is what is said of a wrong flag. It names the one that may be meant.
+func flagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	if words := c.Flags().Args(); !c.HasParent() && len(words) > 0 { // the flag is of a command that is none
+		return isCommand(c, words)
+	}
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if like := criteria.Alike(unknown.GetSpecifiedName(), names); like != "" {
+		return wrongUse("%w: is it --%s?", err, like)
+	}
+	return err
 }
 
 // prepare finds the rules and the project that a command is about.

@@ -205,27 +205,32 @@ type firebaseRC struct {
 	name     string            // of .firebaserc
 }
 
-// readRC reads .firebaserc beside firebase.json, which may have comments, if there is one.
+// readRC reads .firebaserc, if there is one.
 func (a *app) readRC() (rc firebaseRC, err error) {
+	rc.name = a.short(filepath.Join(a.folder, ".firebaserc"))
+	return rc, a.readJSON(".firebaserc", &rc)
+}
+
+// readJSON reads a file of the Firebase CLI, which may have comments, from the application's folder, if it is there.
+func (a *app) readJSON(name string, to any) error {
 	if a.folder == "" {
-		return rc, nil
+		return nil
 	}
-	file := filepath.Join(a.folder, ".firebaserc")
-	rc.name = a.short(file)
+	file := filepath.Join(a.folder, name)
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return rc, nil
+		return nil
 	}
 	if err == nil {
 		text, err = hujson.Standardize(text)
 	}
 	if err == nil {
-		err = json.Unmarshal(text, &rc)
+		err = json.Unmarshal(text, to)
 	}
 	if err != nil {
-		return rc, wrongUse("%s: %w", rc.name, errors.New(strings.TrimPrefix(err.Error(), "hujson: ")))
+		return wrongUse("%s: %w", a.short(file), errors.New(strings.TrimPrefix(err.Error(), "hujson: ")))
 	}
-	return rc, nil
+	return nil
 }
 
 // project returns the only project; "" if there is none. Of several, nobody but the Firebase CLI knows which one is in use.

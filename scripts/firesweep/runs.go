@@ -159,18 +159,41 @@ func deployed(e manifest.Entry, called string) manifest.Entry {
 	return e
 }
 
-// longest returns the longest time that passes from a moment to the first of some runs of a job, and from each to the next. What
-// the lists let a job have, the library reads.
-func longest(e manifest.Entry, from time.Time, runs int) (longest time.Duration) {
+// scheduleOf returns when a job runs. What the lists let a job have, the library reads.
+func scheduleOf(e manifest.Entry) cron.Schedule {
 	schedule, err := cron.ParseStandard("CRON_TZ=" + e.TimeZone + " " + chosenOnce.ReplaceAllString(e.Schedule, "$1"))
 	if err != nil {
 		panic(fmt.Sprintf("read the schedule of %s: %v", e.Name, err))
 	}
+	return schedule
+}
+
+// longest returns the longest time that passes from a moment to the first of some runs of a job, and from each to the next.
+func longest(e manifest.Entry, from time.Time, runs int) (longest time.Duration) {
+	schedule := scheduleOf(e)
 	for range runs {
 		at := schedule.Next(from)
 		longest, from = max(longest, at.Sub(from)), at
 	}
 	return longest
+}
+
+// skipped returns a time of the year after a moment, as a clock on the wall would show it, that does not come, because clocks are
+// put forward then; ok is false if all come, or if the job runs at every hour.
+func skipped(e manifest.Entry, from time.Time) (at time.Time, ok bool) {
+	zone, err := time.LoadLocation(e.TimeZone)
+	if err != nil || strings.Contains(strings.Fields(e.Schedule)[1], "*") {
+		return at, false
+	}
+	e.TimeZone = "UTC" // which has all times
+	schedule := scheduleOf(e)
+	for at = schedule.Next(from); at.Before(from.AddDate(1, 0, 0)); at = schedule.Next(at) {
+		there := time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), 0, 0, zone)
+		if there.Hour() != at.Hour() {
+			return at, true
+		}
+	}
+	return at, false
 }
 
 // standing reads a job's last runs, and tells its state by them and its record.

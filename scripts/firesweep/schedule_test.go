@@ -12,6 +12,21 @@ import (
 // newYear is a moment from which runs are counted: the year after it has the days of 23 and of 25 hours.
 var newYear = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// TestSkipped: one night a year has no 02:30.
+func TestSkipped(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"30 2 * * * Europe/Berlin": "2026-03-29 02:30", "0 2 * * 0 Europe/Berlin": "2026-03-29 02:00", "59 2 * * * America/New_York": "2026-03-08 02:59",
+		"0 3 * * * Europe/Berlin": "", "59 1 * * * Europe/Berlin": "", "30 2 * * 1-6 Europe/Berlin": "", "30 2 * * * Asia/Tokyo": "",
+		"*/10 * * * * Europe/Berlin": "", "30 */2 * * * Europe/Berlin": "",
+	} {
+		at, skipped := skipped(scheduledAt(text), newYear)
+		if got := at.Format("2006-01-02 15:04"); skipped != (want != "") || skipped && got != want {
+			t.Errorf("%s: %s, %t, want %q", text, got, skipped, want)
+		}
+	}
+}
+
 func TestLongest(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
