@@ -178,6 +178,14 @@ func (a *app) takeBack(ctx context.Context, job manifest.Entry, o restore.Option
 		if i := slices.IndexFunc(runs, changed); unread == nil && i >= 0 {
 			err = fmt.Errorf("%w; the last run that did: %s", err, a.cmd("undo", shortID(runs[i].RunID)))
 		}
+	case err == nil && unread == nil && rep.report != nil && rep.report.Status != report.Completed:
+		later, unread := a.between(ctx, job, rep.report.StartedAt.Add(time.Second), a.clock().Add(time.Hour))
+		err = unread
+		finished := func(r *report.Report) bool { return r.Actions[report.Finish].Done > 0 }
+		if i := slices.IndexFunc(later, finished); i >= 0 {
+			t.Warnings = append(t.Warnings, fmt.Sprintf("%s did what this run may have left to do, such as files and accounts: %s brings "+
+				"that back", later[i].RunID, a.cmd("undo", shortID(later[i].RunID))))
+		}
 	}
 	slices.SortStableFunc(t.Outcomes, func(x, y restore.Outcome) int {
 		return cmp.Or(cmp.Compare(x.Step, y.Step), cmp.Compare(x.Target, y.Target))

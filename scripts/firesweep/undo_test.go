@@ -83,6 +83,30 @@ func TestUndo(t *testing.T) {
 	want(t, "left", 3, len(o.Documents(t, "reports")))
 }
 
+// TestUndoOfWhatALaterRunFinished: an undo names the run that did what this one had left to do, and none that did something else.
+func TestUndoOfWhatALaterRunFinished(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ status, action, told string }{
+		{"failed", report.Finish, "-00000001 did what this run may have left to do"}, {"failed", "delete report", ""},
+		{"completed", report.Finish, ""},
+	} {
+		o := newOperator(t, "UNDO_DAYS=7")
+		o.Set(t, "reports/a", map[string]any{"status": "reviewed", "createdAt": o.now.AddDate(0, -2, 0)})
+		run := o.called(t, "cleanupReports", "").RunID
+		stored := o.Documents(t, "cleanupRuns")[run]
+		stored["status"] = tt.status
+		o.Set(t, "cleanupRuns/"+run, stored)
+		later := maps.Clone(stored)
+		o.now = o.now.Add(time.Hour)
+		later["runId"] = "cleanupReports-" + o.now.UTC().Format(idTime) + "-00000001"
+		later["actions"] = map[string]any{tt.action: map[string]any{"planned": 1, "done": 1}}
+		o.Set(t, "cleanupRuns/"+later["runId"].(string), later)
+		shown := oneLine(o.preview(t, run))
+		wantParts(t, shown, "reports/a", tt.told)
+		want(t, tt.status+", "+tt.action, tt.told != "", strings.Contains(shown, "firesweep undo 00000001"))
+	}
+}
+
 // TestUndoOfAPart: the preview proposes to do what it has shown, and what the log does not have is wrong use.
 func TestUndoOfAPart(t *testing.T) {
 	t.Parallel()

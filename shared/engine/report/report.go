@@ -45,6 +45,9 @@ func (r *Report) HTTPStatus() int {
 	}
 }
 
+// Finish is the action of doing what an interrupted run has left to do.
+const Finish = "finish interrupted action"
+
 // KeptUnapproved is why a run keeps what is due and not in the plan to which it is restricted.
 const KeptUnapproved = "not in the approved plan"
 

@@ -52,9 +52,6 @@ type State struct {
 	Fate   Fate              // what became of it
 }
 
-// FinishKind is what the report calls it to do what an interrupted run has left to do.
-const FinishKind = "finish interrupted action"
-
 // NewItem returns a document to judge by a rule, which follows from another item unless of is nil.
 func NewItem(of *Item, item cleanup.Item) *Item {
 	return &Item{Planned: report.Planned{Target: item.Ref.Path()}, Of: of, Rule: item.Rule, Ref: item.Ref}

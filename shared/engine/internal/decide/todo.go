@@ -38,7 +38,7 @@ func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err erro
 	}
 	for _, step := range stored.Steps {
 		path := step.Absent.Path()
-		of := &Item{Planned: report.Planned{Action: FinishKind, Target: path, Reason: path + " is deleted"}}
+		of := &Item{Planned: report.Planned{Action: report.Finish, Target: path, Reason: path + " is deleted"}}
 		f := step.FollowUp()
 		if rules[step.Rule] == nil || !follows(rules[step.Rule].Reaches(), f, d.Run.Config) {
 			refuse("to delete " + d.TargetOf(f))
@@ -50,7 +50,7 @@ func (d *Decider) ReadTodo(doc documents.Document) (then, next []*Item, err erro
 			refuse("to judge " + item.Ref.Path())
 		}
 		account := report.AccountTarget(item.UID) // if it follows from one
-		of := &Item{UID: item.UID, Planned: report.Planned{Action: FinishKind, Target: account, Reason: account + " is deleted"}}
+		of := &Item{UID: item.UID, Planned: report.Planned{Action: report.Finish, Target: account, Reason: account + " is deleted"}}
 		next = append(next, NewItem(of, cleanup.Item{Rule: rules[item.Rule], Ref: item.Ref}))
 	}
 	return then, next, err

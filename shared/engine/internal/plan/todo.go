@@ -60,7 +60,7 @@ func (p *Planner) planTodo(ctx context.Context, d documents.Document) error {
 		led = append(led, left.Record().Item)
 	}
 	i := &decide.Item{Ref: d.Ref(), Planned: report.Planned{
-		Target: d.Path, Action: decide.FinishKind, Version: decide.VersionAt(d.UpdateTime),
+		Target: d.Path, Action: report.Finish, Version: decide.VersionAt(d.UpdateTime),
 		Reason: "an earlier run was interrupted before it was done with: " + some(slices.Compact(led), 200),
 	}}
 	if err == nil {
