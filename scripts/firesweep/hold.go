@@ -362,16 +362,16 @@ func (a *app) holding(ctx context.Context, all bool, names []string) (h holding,
 			r := there[job]
 			j := heldJob{Job: job, Database: p.Config.Database, record: r, in: p}
 			if job != jobstate.AllJobs {
-				r.State = r.State.Heed(job, jobstate.State{Keep: r.State.Keep}, there[jobstate.NewJobs].State)
+				r.State = r.Heed(job, jobstate.State{Keep: r.Keep}, there[jobstate.NewJobs].State)
 			}
-			if r.State.Held != nil {
-				j.Hold = *r.State.Held
+			if r.Held != nil {
+				j.Hold = *r.Held
 			}
 			if r.Err != nil {
 				j.Error = r.Err.Error()
 			}
 			h.Jobs = append(h.Jobs, j)
-			for _, one := range r.State.Keep {
+			for _, one := range r.Keep {
 				h.Keep = append(h.Keep, keptItem{one, p.Config.Database})
 			}
 		}
