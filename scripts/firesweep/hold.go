@@ -371,7 +371,7 @@ func (a *app) holding(ctx context.Context, all bool, names []string) (h holding,
 				j.Error = r.Err.Error()
 			}
 			h.Jobs = append(h.Jobs, j)
-			for _, one := range r.State.Keep {
+			for _, one := range r.Keep {
 				h.Keep = append(h.Keep, keptItem{one, p.Config.Database})
 			}
 		}
