@@ -46,9 +46,7 @@ func TestEveryEntryPointServesFromTheBundle(t *testing.T) {
 				}
 			}
 			rep := bundletest.Start(t, e.Name, p.Environment).Run(t, body, now)
-			if rep.Job != e.Name || rep.Status != report.Completed {
-				t.Errorf("report %+v", rep)
-			}
+			check.Same(t, "job and status", []any{e.Name, report.Completed}, []any{rep.Job, rep.Status})
 		})
 	}
 }
@@ -117,9 +115,7 @@ func TestManyDueReportsAmongThreeTimesAsMany(t *testing.T) {
 	}
 	left := reportCounts(t, db)
 	check.Same(t, "left", map[string]int{"reviewed": n, "pending": n}, left)
-	if rep.Kept["not due"] != left["reviewed"]+left["pending"] {
-		t.Errorf("kept %v, the database holds %v", rep.Kept, left)
-	}
+	check.Same(t, "kept", left["reviewed"]+left["pending"], rep.Kept["not due"])
 	// The due documents, twice, and their index entries, a read for each thousand, with an empty page after them, counts of three
 	// times as many, twice, once and once as many, a read for each thousand, the lease and the two records of all jobs; a look at
 	// these three every five seconds at most, whether the run is to stop. The writes are that of the lease, the two of its end, and

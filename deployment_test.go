@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/firesweep/firesweep/emulator/bundletest"
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 // TestTheArchiveHoldsExactlyWhatTheFunctionsNeed compares it with what the compiler reads.
@@ -32,9 +33,7 @@ func TestTheArchiveHoldsExactlyWhatTheFunctionsNeed(t *testing.T) {
 	files, err := bundletest.ArchivedFiles(".")
 	ok(t, err)
 	got := slices.Sorted(maps.Keys(files))
-	if !slices.Equal(got, want) {
-		t.Errorf("terraform/source.json selects\n%s\nthe functions are compiled from\n%s", strings.Join(got, " "), strings.Join(want, " "))
-	}
+	check.Same(t, "the files that terraform/source.json selects, and what the functions are compiled from", want, got)
 }
 
 // TestTheRuntimeHasTheGoOfTheArchive: an older Go than go.mod asks for would refuse to build it.

@@ -91,9 +91,7 @@ func TestDemoEndsAsTheSampleMust(t *testing.T) {
 		case !slices.Contains(sampledata.Jobs(), e.Name):
 			want = "\n" + e.Name + " is left out"
 		}
-		if n := strings.Count(out.String(), want); n != 1 {
-			t.Errorf("the demo says %d times %q, want once; it printed:\n%s", n, want, out.String())
-		}
+		check.Same(t, want+": how often it is in\n"+out.String(), 1, strings.Count(out.String(), want))
 	}
 	for _, want := range []string{"Everything is as it should be", "two days ahead", "with an empty database",
 		"And the run of checkGhostCircles taken back", "that it had deleted or changed are as they were before the run",

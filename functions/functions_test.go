@@ -43,9 +43,7 @@ func TestEveryFolderIsListedAndBundled(t *testing.T) {
 		}
 	}
 	slices.Sort(listed)
-	if !slices.Equal(folders, listed) {
-		t.Errorf("folders with rules %v, manifest.json lists %v", folders, listed)
-	}
+	check.Same(t, "folders with rules, and those that manifest.json lists", listed, folders)
 }
 
 // TestWhatIsListedIsRegistered keeps an entry from being deployed without a function that serves it.

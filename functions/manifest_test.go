@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/config"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -84,18 +83,15 @@ func TestLocks(t *testing.T) {
 			ok(t, json.Unmarshal(want, &l))
 			l.Functions = map[string]manifest.Entry{}
 			wrong(&l)
-			if want, err = json.MarshalIndent(l, "", "  "); err != nil {
-				t.Fatal(err)
-			}
+			want, err = json.MarshalIndent(l, "", "  ")
+			ok(t, err)
 			want = append(want, '\n')
 		}
 		name := manifest.LockName(list)
 		if os.Getenv("WRITE") != "" {
 			ok(t, os.WriteFile(name, want, 0o600))
 		}
-		if diff := cmp.Diff(string(want), read(t, name)); diff != "" {
-			t.Errorf("%s is stale (-want +file); write it with WRITE=1 go test ./functions -run Locks\n%s", name, diff)
-		}
+		check.Same(t, name+" is stale; write it with WRITE=1 go test ./functions -run Locks", string(want), read(t, name))
 	}
 }
 

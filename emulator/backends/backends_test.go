@@ -57,17 +57,14 @@ func TestStartAndClose(t *testing.T) {
 	pid := b.firestore.process.PID
 	connections := map[string]net.Conn{}
 	for _, key := range []string{FirestoreHost, FirebaseStorageHost, AuthHost, TasksHost} {
-		if connections[key], err = net.Dial("tcp", environment[key]); err != nil {
-			t.Fatal(err)
-		}
+		connections[key], err = net.Dial("tcp", environment[key])
+		ok(t, err)
 	}
 	for range 2 {
 		ok(t, b.Close())
 	}
 	<-b.Done()
-	if err := b.Err(); err != nil {
-		t.Errorf("after Close: %v", err)
-	}
+	same(t, "after Close", nil, b.Err())
 	if !gone(pid) {
 		t.Error("Java is still there")
 	}
@@ -389,9 +386,8 @@ func TestHelper(t *testing.T) {
 		child = b.firestore.process
 	default:
 		var err error
-		if child, err = process.Start("sleep", "600"); err != nil {
-			t.Fatal(err)
-		}
+		child, err = process.Start("sleep", "600")
+		ok(t, err)
 	}
 	fmt.Printf("child %d\n", child.PID)
 	switch how {

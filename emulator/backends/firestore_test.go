@@ -323,9 +323,7 @@ func TestDownload(t *testing.T) {
 			}
 			left, err := filepath.Glob(filepath.Join(folder, "*"))
 			ok(t, err)
-			if want := map[bool]int{true: 1, false: 0}[test.want == ""]; len(left) != want {
-				t.Errorf("the folder holds %v", left)
-			}
+			same(t, "files in the folder", map[bool]int{true: 1, false: 0}[test.want == ""], len(left))
 		})
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"firebase.google.com/go/v4/auth"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
 	"github.com/firesweep/firesweep/emulator/bundletest"
@@ -77,9 +76,7 @@ func TestLoad(t *testing.T) {
 	t.Logf("%d objects and %d documents, made in %s", n, len(posts), time.Since(begun).Round(time.Second))
 	now := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Second) // the objects' age cannot be chosen
 
-	if want, got := map[string]int{"delete post media": n - len(objects)}, finish(t, p, now); !cmp.Equal(want, got) {
-		t.Errorf("done %v, want %v", got, want)
-	}
+	enginetest.Want(t, "done", map[string]int{"delete post media": n - len(objects)}, finish(t, p, now))
 	slices.Sort(objects)
 	wantSame(t, "objects", objects, p.Objects(t))
 	wantSame(t, "posts", posts, names(t, p, "posts"))

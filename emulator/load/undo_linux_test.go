@@ -52,9 +52,7 @@ func wantReports(t *testing.T, db *firestore.Client, n int) {
 		}
 		i++
 	}
-	if i != n {
-		t.Errorf("%d reports are back, want %d", i, n)
-	}
+	enginetest.Want(t, "reports that are back", n, i)
 }
 
 // What a process had resident at most is told by Linux, so this test is for Linux.

@@ -134,9 +134,8 @@ func TestOtherOriginsAreRefused(t *testing.T) {
 		nil, {"Origin: http://127.0.0.1:8081", "Sec-Fetch-Site: same-origin"}, {"Sec-Fetch-Site: none"},
 		{"Host: localhost:8081"}, {"Host: [::1]:8081"},
 	} {
-		if code, _, body := f.send(http.MethodPost, "/cleanupReports", `{"dryRun":true}`, headers...); code != http.StatusOK {
-			t.Errorf("%q: %d %s, want 200", headers, code, body)
-		}
+		code, _, body := f.send(http.MethodPost, "/cleanupReports", `{"dryRun":true}`, headers...)
+		check.Same(t, fmt.Sprint(headers, body), http.StatusOK, code)
 	}
 }
 
@@ -164,9 +163,8 @@ func TestWhatTheAPIRefuses(t *testing.T) {
 			t.Errorf("%s %s %.60s: %d %s, want %d that says %q", c.kind, c.name, c.body, code, body, c.want, c.says)
 		}
 	}
-	if code, _, body := f.send(http.MethodGet, "/-/api/jobs", "{}"); code != http.StatusNotFound {
-		t.Errorf("GET: %d %s", code, body)
-	}
+	got, _, said := f.send(http.MethodGet, "/-/api/jobs", "{}")
+	check.Same(t, "GET: "+said, http.StatusNotFound, got)
 	f.settings["MAX_ACTIONS"] = "many"
 	_, _, body := f.send(http.MethodPost, "/-/api/jobs", "{}")
 	check.Holds(t, body, "MAX_ACTIONS is")
@@ -424,9 +422,8 @@ func TestTheSample(t *testing.T) {
 	w := open(t, f)
 	w.press("Plan all")
 	w.until(`document.getElementById("live").textContent === "All jobs are planned."`)
-	if due := value[int](w, `document.querySelectorAll(".jobs .badge.warn").length`); due != len(sampledata.Jobs()) {
-		t.Errorf("of %d jobs %d have something due", len(sampledata.Jobs()), due)
-	}
+	due := value[int](w, `document.querySelectorAll(".jobs .badge.warn").length`)
+	check.Same(t, "jobs with something due", len(sampledata.Jobs()), due)
 	w.look("jobs")
 	w.press("checkGhostCircles")
 	w.press("Run it…")

@@ -1,12 +1,14 @@
 package sampledata_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	_ "github.com/firesweep/firesweep" // registers all functions
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/functions"
 	"github.com/firesweep/firesweep/shared/manifest"
@@ -18,9 +20,7 @@ func TestEveryJobHasSomethingToDo(t *testing.T) {
 	t.Parallel()
 	jobs := sampledata.Jobs()
 	upstream, err := functions.With(manifest.File{Name: "none", Text: []byte("{}")}) // a rule of your own has no sample
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, e := range upstream.All {
 		name := e.Name
 		if e.Trigger != manifest.Schedule {
@@ -60,8 +60,6 @@ func TestDifferences(t *testing.T) {
 		left      sampledata.State
 		different int
 	}{{left(int64(1), nil), 0}, {left(int64(2), nil), 1}, {left(1.0, nil), 1}, {left(int64(1), ""), 1}, {sampledata.State{}, 1}} {
-		if got := s.Differences(tt.left); len(got) != tt.different {
-			t.Errorf("%v: %q, want %d", tt.left, got, tt.different)
-		}
+		check.Same(t, fmt.Sprint(tt.left), tt.different, len(s.Differences(tt.left)))
 	}
 }

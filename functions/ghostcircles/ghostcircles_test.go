@@ -192,9 +192,7 @@ func TestUndeletedByAnOperator(t *testing.T) {
 		With(told(warnedOf("c", "救われる", notifications.English.GhostCircleWarning, now), f.Now)).Is(t, f, files...)
 	f.Now = now.Add(8 * day)
 	enginetest.WantReport(t, f.Run(t, ""), report.Completed, enginetest.Done(toDelete, 1))
-	if rest := f.Documents(t, "posts"); len(rest) != 0 || len(f.Objects(t)) != 0 {
-		t.Errorf("left in the end: %v, %v", rest, f.Objects(t))
-	}
+	enginetest.Want(t, "posts and files left in the end", []int{0, 0}, []int{len(f.Documents(t, "posts")), len(f.Objects(t))})
 }
 
 // TestPostsWrittenMeanwhile has more posts than a commit looks at, one that comes in when the first of them are gone, and one that

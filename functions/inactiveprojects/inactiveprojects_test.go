@@ -327,9 +327,8 @@ func TestMailIsNotWrittenAgain(t *testing.T) {
 
 func TestTask(t *testing.T) {
 	for date, ok := range map[string]bool{"2026-05-10": true, "2026-02-30": false, "10.5.2026": false} {
-		if err := checkTask(map[string]string{"project_id": "p1", "deletion_date": date}); (err == nil) != ok {
-			t.Errorf("%s: %v", date, err)
-		}
+		err := checkTask(map[string]string{"project_id": "p1", "deletion_date": date})
+		enginetest.Want(t, date+" is right", ok, err == nil)
 	}
 }
 

@@ -62,9 +62,7 @@ func TestSettings(t *testing.T) {
 		"size negative": {doc(size, int64(-1)), settings{}, size + " is -1: it must be a number, 0 or more"},
 	} {
 		got, err := settingsOf(documents.Document{Data: tt.doc})
-		if got != tt.want {
-			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
-		}
+		enginetest.Want(t, name, tt.want, got)
 		if err == nil {
 			err = errors.New("")
 		}
@@ -179,9 +177,7 @@ func TestMonthEnds(t *testing.T) {
 		enginetest.Want(t, fmt.Sprintf("promised on 2026-01-%d", given), "2026-02-28", usual.promise(at))
 		p.warned, p.warning = true, documents.Document{Data: map[string]any{"warned_on": at, "deletion_date": usual.promise(at)}}
 		before, then := judge(p, cleanup.Run{Now: first.Add(-tick)}), judge(p, cleanup.Run{Now: first})
-		if before.Kind != "" || then.Kind != mark {
-			t.Errorf("warned on 2026-01-%d: %v, then %v", given, before, then)
-		}
+		enginetest.Want(t, fmt.Sprint("warned on 2026-01-", given), []string{"", mark}, []string{before.Kind, then.Kind})
 	}
 }
 

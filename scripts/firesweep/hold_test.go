@@ -172,9 +172,8 @@ func TestHoldKeep(t *testing.T) {
 	wantParts(t, o.well(t, append(args, "--yes")...), "The jobs keep it", "firesweep resume --keep reports/a --keep reports/b/notes/")
 	kept := parsed[holding](t, o.well(t, "hold", "--json")).Keep
 	want(t, "kept", 4, len(kept)) // two paths in two databases
-	if got := o.called(t, "cleanupReports", ""); got.Kept[jobstate.KeptListed] != 1 || got.Kept[jobstate.KeptWithListed] != 1 {
-		t.Errorf("kept %v", got.Kept)
-	}
+	got := o.called(t, "cleanupReports", "")
+	want(t, "kept", []int{1, 1}, []int{got.Kept[jobstate.KeptListed], got.Kept[jobstate.KeptWithListed]})
 	want(t, "left", []string{"a", "b"}, slices.Sorted(maps.Keys(o.Documents(t, "reports"))))
 	wantParts(t, oneLine(o.well(t, "plan", "cleanupReports")), "kept 1: "+jobstate.KeptListed)
 

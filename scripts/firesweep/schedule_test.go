@@ -64,7 +64,5 @@ func TestEveryScheduleComes(t *testing.T) {
 			}
 		}
 	}
-	if tried != 486 {
-		t.Errorf("%d schedules were tried", tried)
-	}
+	want(t, "schedules that were tried", 486, tried)
 }

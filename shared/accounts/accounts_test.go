@@ -130,9 +130,8 @@ func TestDelete(t *testing.T) {
 	want := []string{"", "", "", "delete account u2: INTERNAL_ERROR", "", "",
 		"delete account " + bytesOver + ": " + errLongUID.Error(), "delete account " + most + ": " + errLongUID.Error(), ""}
 	same(t, "errors", want, texts(got))
-	if none := c.Writer().Delete(t.Context(), []string{"", longest + "a"}); none[0] != nil || none[1] != nil {
-		t.Errorf("none to delete: %v", none)
-	}
+	none := c.Writer().Delete(t.Context(), []string{"", longest + "a"})
+	same(t, "none to delete", []error{nil, nil}, none)
 	same(t, "calls", int64(1), meter.Usage().AuthCalls)
 	for uid, want := range map[string]bool{"u1": false, "u2": true, "u12": true, longest: false} {
 		_, err := client.GetUser(t.Context(), uid)
@@ -325,14 +324,10 @@ func TestRunsShareThePace(t *testing.T) {
 	c.batches = rate.NewLimiter(rate.Every(time.Hour), 1)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if got := c.Writer().Delete(ctx, []string{"u1"}); got[0] != nil {
-		t.Errorf("first call: %v", got[0])
-	}
+	same(t, "first call", nil, c.Writer().Delete(ctx, []string{"u1"})[0])
 	got := c.Writer().Delete(ctx, []string{"u2", ""})
 	if got[0] == nil || !strings.HasPrefix(got[0].Error(), "delete account u2: ") {
 		t.Errorf("second call: error %v", got[0])
 	}
-	if got[1] != nil || len(f.calls) != 1 {
-		t.Errorf("second call: error %v of no uid, %d calls", got[1], len(f.calls))
-	}
+	same(t, "second call", []any{nil, 1}, []any{got[1], len(f.calls)})
 }

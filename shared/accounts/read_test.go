@@ -118,9 +118,8 @@ func TestWhichAccountIsWhich(t *testing.T) {
 		"password and another":   {userInfo{Email: "a@b.c", ProviderUserInfo: append(provider("password"), provider("google.com")...)}, false, false},
 		"another provider":       {userInfo{LastLoginAt: 1, ProviderUserInfo: provider("apple.com")}, false, false},
 	} {
-		if a := accountOf(&tt.user); a.Anonymous() != tt.anonymous || a.Unverified() != tt.unverified {
-			t.Errorf("%s: anonymous %v, unverified %v", name, a.Anonymous(), a.Unverified())
-		}
+		a := accountOf(&tt.user)
+		same(t, name+": anonymous, unverified", []bool{tt.anonymous, tt.unverified}, []bool{a.Anonymous(), a.Unverified()})
 	}
 }
 

@@ -89,9 +89,8 @@ func TestLoadReportsAllProblemsTogether(t *testing.T) {
 }
 
 func TestLoadAsksOnlyForWhatIsUsed(t *testing.T) {
-	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "true"), nil, Firestore, Auth); err != nil {
-		t.Errorf("a function without Storage and Tasks needs none of their settings: %v", err)
-	}
+	_, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "true"), nil, Firestore, Auth)
+	check.Same(t, "a function without Storage and Tasks needs none of their settings", nil, err)
 	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "true"), nil, Firestore, Storage); err == nil {
 		t.Error("a function that uses Storage was configured without STORAGE_BUCKET")
 	}
@@ -107,9 +106,8 @@ func TestDryRunMustBeSaid(t *testing.T) {
 		}
 	}
 	for _, value := range []string{"true", "false"} {
-		if c, err := Load(env(append(project, "DRY_RUN", value)...), nil, Firestore); err != nil || strconv.FormatBool(c.DryRun) != value {
-			t.Errorf("DRY_RUN=%q: %t, %v", value, c.DryRun, err)
-		}
+		c, err := Load(env(append(project, "DRY_RUN", value)...), nil, Firestore)
+		check.Same(t, "DRY_RUN="+value, []any{nil, value}, []any{err, strconv.FormatBool(c.DryRun)})
 	}
 	if c, err := Load(env(append(project, "FIRESTORE_EMULATOR_HOST", "127.0.0.1:1")...), nil, Firestore); err != nil || c.DryRun {
 		t.Errorf("on emulators: %t, %v", c.DryRun, err)

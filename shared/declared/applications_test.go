@@ -389,9 +389,7 @@ func TestApplications(t *testing.T) {
 			var rule fields
 			ok(t, json.Unmarshal([]byte("{"+tt.rule+"}"), &rule))
 			rep, _ := tt.run(t, rule)
-			if rep.Status != report.Completed {
-				t.Errorf("%s %+v", rep.Status, rep)
-			}
+			enginetest.Want(t, "status", report.Completed, rep.Status)
 			if tt.kept != nil {
 				enginetest.Want(t, "kept", tt.kept, rep.Kept)
 			}

@@ -58,12 +58,10 @@ func TestWhatAnotherRuleKeeps(t *testing.T) {
 			t.Parallel()
 			entries := lists(t, erase+tt.rules)
 			words := entries[0].Words()
-			if says := strings.Contains(words, "what "+tt.meets+" keeps stays"); says != (tt.meets != "") {
-				t.Errorf("check says %q", words)
-			}
-			if strings.Contains(tt.rules, "account") != slices.Contains(entries[0].Uses(), config.Auth) {
-				t.Errorf("it uses %v", entries[0].Uses())
-			}
+			says := strings.Contains(words, "what "+tt.meets+" keeps stays")
+			enginetest.Want(t, "that check says it in "+words, tt.meets != "", says)
+			uses := slices.Contains(entries[0].Uses(), config.Auth)
+			enginetest.Want(t, "that it uses accounts", strings.Contains(tt.rules, "account"), uses)
 			f := enginetest.New(t, newFunction(t, entries[0]))
 			f.Indexes, f.Now = entries[0].Indexes, now
 			f.SignUp(t, "ken")

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/emulator/sampledata"
 	"github.com/firesweep/firesweep/emulator/sampledata/sampletest"
 	"github.com/firesweep/firesweep/shared/declared/doubts"
@@ -48,17 +49,15 @@ func TestKeysOfThePage(t *testing.T) {
 			continue // it names a job of manifest.json, which a list of rules alone does not know
 		}
 		list := `{"rules":[` + ruleOf(t, row[1]) + `]}`
-		if _, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(list)}); err != nil {
-			t.Errorf("docs/rules.md: %s\n%v", row[1], err)
-		}
+		_, err := manifest.ParseRules(manifest.File{Name: "rules.json", Text: []byte(list)})
+		check.Same(t, "docs/rules.md: "+row[1], nil, err)
 		tried++
 	}
 	if tried < 40 {
 		t.Errorf("docs/rules.md has %d examples of keys", tried)
 	}
-	if text, err = os.ReadFile("../../rules.schema.json"); err != nil {
-		t.Fatal(err)
-	}
+	text, err = os.ReadFile("../../rules.schema.json")
+	ok(t, err)
 	var schema any
 	ok(t, json.Unmarshal(text, &schema))
 	keys := map[string]bool{}

@@ -157,9 +157,7 @@ func TestCount(t *testing.T) {
 	} {
 		before := m.Usage().FirestoreReads
 		got, err := c.Reader().Count(ctx, documents.Query{Collection: "things", Where: tt.where}, tt.most)
-		if err != nil || got != tt.want {
-			t.Errorf("count where %v = %d, %v, want %d", tt.where, got, err, tt.want)
-		}
+		same(t, fmt.Sprint("count where ", tt.where), []any{tt.want, nil}, []any{got, err})
 		same(t, fmt.Sprintf("reads to count where %v", tt.where), tt.reads, m.Usage().FirestoreReads-before)
 	}
 }
@@ -198,9 +196,8 @@ func TestGet(t *testing.T) {
 	if err != nil || !found || a.Path != "things/a" || a.Data["n"] != int64(1) || a.UpdateTime.IsZero() {
 		t.Errorf("Get = %+v, %v, %v", a, found, err)
 	}
-	if _, found, err := r.Get(ctx, "things/b"); found || err != nil {
-		t.Errorf("Get of nothing = %v, %v", found, err)
-	}
+	_, found, err = r.Get(ctx, "things/b")
+	same(t, "Get of nothing", []any{false, nil}, []any{found, err})
 	all, err := r.GetAll(ctx, []string{"things/a", "things/b", "things/c"})
 	if err != nil || len(all) != 2 || all["things/a"].Data["n"] != int64(1) || all["things/c"].Data["n"] != int64(3) ||
 		all["things/c"].Path != "things/c" || all["things/c"].UpdateTime.IsZero() {
@@ -260,9 +257,7 @@ func TestGetMany(t *testing.T) {
 		paths[i] = fmt.Sprintf("things/t%04d", i)
 	}
 	found, err := c.Reader().GetAll(ctx, paths)
-	if err != nil || len(found) != 2 || most.Load() != 2000 {
-		t.Errorf("%d documents and %v, by requests for up to %d", len(found), err, most.Load())
-	}
+	same(t, "documents, by requests for up to", []any{2, int32(2000), nil}, []any{len(found), most.Load(), err})
 }
 
 type free struct{}
@@ -291,9 +286,8 @@ func TestTransact(t *testing.T) {
 	p.Set(t, "things/a", map[string]any{"n": 1, "dotted.name": 1, "keep": true})
 	ctx, c, m := open(t, p)
 	err := transact(ctx, c.Writer(free{}), func(tx *documents.Transaction) error {
-		if _, found, err := get(tx, "things/none"); found || err != nil {
-			t.Errorf("Get of nothing = %v, %v", found, err)
-		}
+		_, found, err := get(tx, "things/none")
+		same(t, "Get of nothing", []any{false, nil}, []any{found, err})
 		d, _, err := get(tx, "things/a")
 		if err != nil {
 			return err
@@ -306,9 +300,8 @@ func TestTransact(t *testing.T) {
 	want := map[string]map[string]any{
 		"a": {"n": int64(2), "dotted.name": int64(2), "keep": true}, "b": {"n": int64(1)}, "c": {"n": int64(1)}}
 	same(t, "documents", want, p.Documents(t, "things"))
-	if u := m.Usage(); u.FirestoreReads != 2 || u.FirestoreWrites != 3 {
-		t.Errorf("usage %+v, want 2 reads and 3 writes", u)
-	}
+	u := m.Usage()
+	same(t, "reads and writes", []int64{2, 3}, []int64{u.FirestoreReads, u.FirestoreWrites})
 	refused := errors.New("not what was judged")
 	err = transact(ctx, c.Writer(free{}), func(tx *documents.Transaction) error {
 		return errors.Join(tx.Apply(write(documents.Set, "things/d", map[string]any{})), refused)
@@ -388,14 +381,11 @@ func TestInstant(t *testing.T) {
 		"text": {false, false}, "number": {false, false}, "false": {false, false}, "map": {false, false},
 	} {
 		at, set, ok := d.Instant(field)
-		if set != want.set || ok != want.ok {
-			t.Errorf("%s: set %v, ok %v", field, set, ok)
-		}
+		same(t, field+": set, ok", []bool{want.set, want.ok}, []bool{set, ok})
 		if set && !at.Equal(now) && field != "first" || !set && !at.IsZero() {
 			t.Errorf("%s: %s", field, at)
 		}
 	}
-	if _, set, ok := (documents.Document{}).Instant("time"); set || !ok {
-		t.Errorf("no data at all: set %v, ok %v", set, ok)
-	}
+	_, set, ok := (documents.Document{}).Instant("time")
+	same(t, "no data at all: set, ok", []bool{false, true}, []bool{set, ok})
 }

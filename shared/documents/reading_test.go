@@ -89,9 +89,7 @@ func TestCountByNameIsTheEmulatorsOwn(t *testing.T) {
 		return nil
 	})...)
 	got, err := c.Reader().Missing(t.Context(), "things", []string{"a", "b", "日本 語", "c%20", "c "})
-	if err != nil || !slices.Equal(got, []string{"b", "c "}) {
-		t.Errorf("Missing = %v, %v; want b and c with a space", got, err)
-	}
+	same(t, "missing", []any{[]string{"b", "c "}, nil}, []any{got, err})
 	if !slices.Contains(sent, "/google.firestore.v1.Firestore/RunAggregationQuery") {
 		t.Errorf("interceptors saw %v, want the count that production gets", sent)
 	}
@@ -99,9 +97,7 @@ func TestCountByNameIsTheEmulatorsOwn(t *testing.T) {
 	ref := db.Collection("things")
 	q := ref.Where("__name__", "in", []any{ref.Doc("a"), ref.Doc("b"), ref.Doc("日本 語"), ref.Doc("c%20"), ref.Doc("c ")})
 	result, err := q.NewAggregationQuery().WithCount("n").Get(t.Context())
-	if err != nil || fmt.Sprint(result["n"]) != "integer_value:3" {
-		t.Errorf("the emulator itself counts %v, %v; want 3", result["n"], err)
-	}
+	same(t, "the emulator's own count", []any{"integer_value:3", nil}, []any{fmt.Sprint(result["n"]), err})
 }
 
 // TestOriginalsOfAnAnswerThatEndsEarly: who was not answered is asked for again, and is not taken for one that is gone.
@@ -192,9 +188,7 @@ func TestPast(t *testing.T) {
 		}
 		same(t, "the cursor's second value", int64(7), values[1].Int)
 	}
-	if cursor := past(strings.Repeat("\U0010FFFF", 400)); cursor != "" { // no text comes after it
-		t.Errorf("the cursor behind all texts: %.40q", cursor)
-	}
+	same(t, "the cursor behind all texts", "", past(strings.Repeat("\U0010FFFF", 400))) // no text comes after it
 }
 
 // TestReadOnly: every way to read shows what there is, and nothing can be written.

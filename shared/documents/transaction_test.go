@@ -81,9 +81,8 @@ func TestWait(t *testing.T) {
 	ctx, c, _ := open(t, p)
 	for n, want := range map[int][]int{0: nil, 1: {1}, 200: {200}, 450: {200, 200, 50}} {
 		pace := &counted{}
-		if err := c.Writer(pace).Wait(ctx, n); err != nil || !slices.Equal(pace.waits, want) {
-			t.Errorf("waited for %d: %v, %v; want %v", n, pace.waits, err, want)
-		}
+		err := c.Writer(pace).Wait(ctx, n)
+		same(t, fmt.Sprint("waited for ", n), []any{want, nil}, []any{pace.waits, err})
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
@@ -129,13 +128,11 @@ func TestAtMost(t *testing.T) {
 		})
 		return n, err
 	}
-	if n, err := read(1 << 20); err != nil || n != 200_000 {
-		t.Fatalf("%d bytes, %v", n, err)
-	}
+	n, err := read(1 << 20)
+	same(t, "bytes", []any{200_000, nil}, []any{n, err})
 	whole := sent
-	if n, err := read(whole); err != nil || n != 200_000 {
-		t.Errorf("as many bytes as there are: %d, %v", n, err)
-	}
+	n, err = read(whole)
+	same(t, "as many bytes as there are", []any{200_000, nil}, []any{n, err})
 	if n, err := read(whole - 1); n != 0 || !errors.Is(err, documents.ErrTooMuch) {
 		t.Errorf("one byte less: %d, %v", n, err)
 	}
@@ -175,9 +172,8 @@ func TestCommit(t *testing.T) {
 	if err := commit("d"); !retry.Transient(err) {
 		t.Errorf("the answer is lost: %v", err)
 	}
-	if n := len(p.Documents(t, "things")); n != 3 || sent != 3 || meter.Usage().FirestoreWrites != 2 {
-		t.Errorf("%d documents, %d requests, %d writes are billed", n, sent, meter.Usage().FirestoreWrites)
-	}
+	same(t, "documents, requests, writes that are billed", []int{3, 3, 2},
+		[]int{len(p.Documents(t, "things")), sent, int(meter.Usage().FirestoreWrites)})
 	same(t, "waited for", []int{2, 2, 1}, pace.waits)
 }
 

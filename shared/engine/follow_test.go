@@ -137,9 +137,7 @@ func TestObjectsThatChangeBetweenRuns(t *testing.T) {
 			}
 		}
 	})
-	if got := f.Run(t, ""); got.Status != report.Failed {
-		t.Fatalf("the first run: %s", got.Status)
-	}
+	enginetest.Want(t, "the first run", report.Failed, f.Run(t, "").Status)
 	f.Put(t, "p1/replaced", map[string]string{"postId": "p1"}, []byte("y"))
 	for name, owner := range map[string]string{"p1/relabelled": "p2", "p1/pending": "PENDING", "p1/released": ""} {
 		relabel(t, f, name, map[string]string{"postId": owner})

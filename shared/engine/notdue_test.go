@@ -68,9 +68,7 @@ func TestNotDue(t *testing.T) {
 			enginetest.Want(t, "kept", tt.kept, got.Kept)
 			enginetest.Want(t, "status", report.Completed, got.Status)
 			enginetest.Want(t, "scanned", tt.scanned, got.Scanned)
-			if want := int64(3 + tt.reads); got.Usage.FirestoreReads != want { // the lease, and what is for all jobs
-				t.Errorf("%d reads, want %d", got.Usage.FirestoreReads, want)
-			}
+			enginetest.Want(t, "reads", int64(3+tt.reads), got.Usage.FirestoreReads) // the lease, and what is for all jobs
 			named, _ := namedIn(t, f, "reports")
 			want := map[string]bool{}
 			for _, name := range tt.named {

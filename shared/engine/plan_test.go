@@ -90,9 +90,7 @@ func TestPlanRefusesWrites(t *testing.T) {
 	check.Fails(t, document, "this connection only reads")
 	check.Fails(t, object, "this connection only reads")
 	want := []string{"posts/one"}
-	if got := f.Objects(t); !slices.Equal(got, want) {
-		t.Errorf("objects %v, want %v", got, want)
-	}
+	enginetest.Want(t, "objects", want, f.Objects(t))
 	wantNothingWritten(t, f, 1)
 }
 
@@ -224,9 +222,7 @@ func TestWhoseQuotaCounts(t *testing.T) {
 	}
 	t.Cleanup(func() { transport.DialTLSContext = nil })
 
-	if rep := f.Run(t, ""); rep.Status != report.Completed {
-		t.Fatal(rep.Failures)
-	}
+	enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
 	if rep, err := f.Plan(t.Context(), engine.Options{}); err != nil || rep.Status != report.Completed {
 		t.Fatal(err, rep)
 	}
@@ -239,9 +235,8 @@ func TestWhoseQuotaCounts(t *testing.T) {
 func approvalOf(t testing.TB, f *enginetest.Function) *report.Approval {
 	t.Helper()
 	rep, err := f.Plan(context.Background(), engine.Options{Versions: true})
-	if err != nil || rep.Status != report.Completed {
-		t.Fatalf("%+v, %v", rep, err)
-	}
+	ok(t, err)
+	enginetest.Want(t, "status", report.Completed, rep.Status)
 	want := report.Binding{Project: f.ID, Database: rep.Database, Bucket: rep.Bucket, Job: rep.Job, Entry: f.Job.Entry, Version: version.Release}
 	enginetest.Want(t, "what the plan is for", want, rep.Binding)
 	for _, p := range rep.Plan {

@@ -101,9 +101,7 @@ func TestRunTime(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || got.Format(time.RFC3339Nano) != tt.want {
-				t.Errorf("%s, %v; want %s", got.Format(time.RFC3339Nano), err, tt.want)
-			}
+			check.Same(t, tt.want, []any{tt.want, nil}, []any{got.Format(time.RFC3339Nano), err})
 		})
 	}
 }
@@ -285,9 +283,7 @@ func TestSleepEndsACall(t *testing.T) {
 	begun := time.Now()
 	woken := begun
 	*(*uint64)(unsafe.Pointer(&woken)) += 3600 << 30 // the wall clock's seconds; nothing else makes such a time
-	if woken.Sub(begun) != 0 || woken.Round(0).Sub(begun) != time.Hour {
-		t.Fatalf("%s, and after an hour of sleep %s", begun, woken)
-	}
+	check.Same(t, "passed, and slept", []time.Duration{0, time.Hour}, []time.Duration{woken.Sub(begun), woken.Round(0).Sub(begun)})
 	looks := 0
 	d := deadline{clock: func() time.Time { return woken }, stopAt: begun.Add(time.Minute), canceled: func() bool { return false }}
 	d.stop.look, d.stop.looked = func() { looks++ }, begun

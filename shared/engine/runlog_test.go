@@ -87,17 +87,13 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 	lines := len(f.Summaries(t))
 	f.Run(t, `{"dryRun":true}`) // leaves nothing behind
 	first := f.Run(t, "")
-	if first.Status != report.Aborted {
-		t.Fatalf("report %+v", first)
-	}
+	enginetest.Want(t, "first run", report.Aborted, first.Status)
 	f.Request.Clear()
 	again := f.Run(t, "")
 	enginetest.Want(t, "what the retry answers", first, again)
 	enginetest.Want(t, "queries of the retry", 0, f.Request.Count("RunQuery"))
 	enginetest.Want(t, "commits of the retry", 0, f.Request.Count("Commit"))
-	if runs := f.Documents(t, "cleanupRuns"); len(runs) != 1 || enginetest.Holder(job(t, f)) != "" {
-		t.Errorf("runs %v, job %v", runs, job(t, f))
-	}
+	enginetest.Want(t, "runs, and who holds the job", []any{1, ""}, []any{len(f.Documents(t, "cleanupRuns")), enginetest.Holder(job(t, f))})
 	enginetest.Want(t, "summaries, of which alerts are made: the preview's and the first run's", 2, len(f.Summaries(t))-lines)
 	enginetest.Want(t, "severity", any("INFO"), oneLine(t, f, "is not planned again: run "+first.RunID)["severity"])
 
@@ -149,14 +145,10 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 	f.Env["MAX_ACTIONS"] = "2"
 	seed(t, f, 25)
 	tripped := f.Run(t, `{"dryRun":true}`)
-	if tripped.Status != report.Aborted {
-		t.Fatalf("report %+v", tripped)
-	}
+	enginetest.Want(t, "status", report.Aborted, tripped.Status)
 	line := f.Summaries(t)[0]
 	enginetest.Want(t, "severity", "WARNING", line["severity"])
-	if line["@type"] != nil {
-		t.Errorf("@type: %v", line["@type"])
-	}
+	enginetest.Want(t, "@type", nil, line["@type"])
 	if line["problem"] == nil {
 		t.Error("no problem")
 	}
@@ -186,12 +178,8 @@ func TestPartialAgainAndAgain(t *testing.T) {
 	}
 	for n := 1; n <= 4; n++ {
 		got := f.Run(t, "")
-		if got.Status != report.Partial || got.PartialRuns != n {
-			t.Fatalf("run %d: %s, partial %d times", n, got.Status, got.PartialRuns)
-		}
-		if want := max(0, n-2); len(alerts()) != want {
-			t.Fatalf("%d lines need a person after %d partial runs, want %d", len(alerts()), n, want)
-		}
+		enginetest.Want(t, fmt.Sprint("run ", n), []any{report.Partial, n}, []any{got.Status, got.PartialRuns})
+		enginetest.Want(t, fmt.Sprintf("lines that need a person after %d partial runs", n), max(0, n-2), len(alerts()))
 		f.Run(t, `{"dryRun":true}`) // counts for nothing
 	}
 	line := alerts()[0]
@@ -201,9 +189,8 @@ func TestPartialAgainAndAgain(t *testing.T) {
 	}
 	begins(t, f.Summaries(t)[0]["message"].(string), "testJob partial: out of time after 5m0s, 5 planned actions left; delete thing 0 of 5")
 	f.Hooks.BeforeApply = nil
-	if got := f.Run(t, ""); got.Status != report.Completed || got.PartialRuns != 0 {
-		t.Errorf("report %+v", got)
-	}
+	got := f.Run(t, "")
+	enginetest.Want(t, "the run that completes", []any{report.Completed, 0}, []any{got.Status, got.PartialRuns})
 	f.Hooks.BeforeApply = func() { wall = wall.Add(f.Timeout) }
 	seed(t, f, 1)
 	enginetest.Want(t, "partial in a row after a run that completed", 1, f.Run(t, "").PartialRuns)
@@ -381,15 +368,12 @@ func TestWarningsOfTheRunBefore(t *testing.T) {
 			}
 			if all, same := line["warnings"].([]any); same {
 				message = message[:len("testJob: 3 warnings are the same as in the last run")]
-				if fmt.Sprintf("testJob: %d warnings are the same as in the last run", len(all)) != message {
-					t.Errorf("%s: %s of %s", tt.night, message, whole)
-				}
+				same := fmt.Sprintf("testJob: %d warnings are the same as in the last run", len(all))
+				enginetest.Want(t, tt.night+": of "+whole, same, message)
 			}
 			said = append(said, fmt.Sprint(line["severity"], " ", message))
 		}
-		if !slices.Equal(tt.want, said) {
-			t.Errorf("%s: the log says %q, want %q", tt.night, said, tt.want)
-		}
+		enginetest.Want(t, tt.night+": the log says", tt.want, said)
 	}
 	enginetest.Want(t, "kept", 7, f.Run(t, "").Kept["no owner"])
 }

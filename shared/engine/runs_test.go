@@ -269,9 +269,8 @@ func TestStoppedBeforeAnything(t *testing.T) {
 	if _, marked := record["stop"]; marked || stateOf(t, s.Function).Holder != "" {
 		t.Errorf("the run left %v; want neither mark nor lease", record)
 	}
-	if last := record["lastReport"].(map[string]any); last["stopped"] != true || last["runId"] != got.RunID {
-		t.Errorf("last report %v", last)
-	}
+	last := record["lastReport"].(map[string]any)
+	enginetest.Want(t, "last report", []any{true, got.RunID}, []any{last["stopped"], last["runId"]})
 	begins(t, s.Summaries(t)[0]["message"].(string), "testJob partial: stopped, as it was told to, after 5s, ")
 	enginetest.Want(t, "failures", 1, len(got.Failures))
 	enginetest.Want(t, "left", 6, len(left(t, s.Function)))
@@ -493,7 +492,5 @@ func TestSleepBeforeAnAccountGoes(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || entries != 1 {
-		t.Errorf("%d entries, %v", entries, err)
-	}
+	enginetest.Want(t, "entries", []any{1, nil}, []any{entries, err})
 }

@@ -139,9 +139,8 @@ func TestReportIsSavedAndLogged(t *testing.T) {
 		summaries[0]["message"] != "testJob completed: delete thing 3 of 3; kept 0; 0 ms" {
 		t.Fatalf("summary lines: %v", summaries)
 	}
-	if r := summaries[0]["report"].(map[string]any); r["runId"] != got.RunID || r["status"] != "completed" {
-		t.Errorf("the summary's report: %v", r)
-	}
+	r := summaries[0]["report"].(map[string]any)
+	enginetest.Want(t, "the summary's report", []any{got.RunID, "completed"}, []any{r["runId"], r["status"]})
 	labels := summaries[0]["logging.googleapis.com/labels"].(map[string]any)
 	enginetest.Want(t, "labels", []any{"testJob", got.RunID}, []any{labels["job"], labels["runId"]})
 	actions := 0

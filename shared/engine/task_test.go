@@ -132,12 +132,9 @@ func TestTaskCarriesTheRunsNow(t *testing.T) {
 	job.Env["TASKS_TARGET_URL"] = p.Serve(t)
 	job.Now = start.AddDate(0, 3, 0) // travelled in time
 	got := job.Run(t, "")
-	if got.Status != report.Completed || got.Usage.Tasks != 1 {
-		t.Fatalf("report %+v", got)
-	}
-	if n, err := p.Tasks().Deliver(t.Context(), time.Now()); n != 1 || err != nil {
-		t.Fatalf("delivered %d, %v", n, err)
-	}
+	enginetest.Want(t, "status, tasks", []any{report.Completed, int64(1)}, []any{got.Status, got.Usage.Tasks})
+	n, err := p.Tasks().Deliver(t.Context(), time.Now())
+	enginetest.Want(t, "delivered", []any{1, nil}, []any{n, err})
 	enginetest.Want(t, "things/t1", map[string]any{"color": "red", "at": job.Now}, p.Documents(t, "things")["t1"])
 }
 

@@ -3,8 +3,8 @@ package flow_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -46,18 +46,12 @@ func TestInOrder(t *testing.T) {
 			return 10 * i, nil
 		}
 		err := flow.Each(t.Context(), 4, these(upTo(8, nil)), slowly, func(i, got int) error {
-			if got != 10*i {
-				t.Errorf("%d came of %d", got, i)
-			}
+			check.Same(t, fmt.Sprint("of ", i), 10*i, got)
 			ended = append(ended, i)
 			return nil
 		})
-		if err != nil || !slices.Equal(ended, []int{0, 1, 2, 3, 4, 5, 6, 7}) {
-			t.Errorf("ended %v, %v", ended, err)
-		}
-		if took := time.Since(began); took != 12*time.Second { // the first takes 8 and the fifth, which begins then, 4
-			t.Errorf("it took %s", took)
-		}
+		check.Same(t, "ended", []any{[]int{0, 1, 2, 3, 4, 5, 6, 7}, nil}, []any{ended, err})
+		check.Same(t, "it took", 12*time.Second, time.Since(began)) // the first takes 8 and the fifth, which begins then, 4
 	})
 }
 

@@ -100,8 +100,6 @@ func TestName(t *testing.T) {
 		long + ".example":                  long + ".…",
 	} {
 		got := Name(text, 100)
-		if again := Name(got, 100); got != want || again != got {
-			t.Errorf("Name(%q) = %q, and of that %q, want %q", text, got, again, want)
-		}
+		check.Same(t, "Name of "+text+", and of that", []string{want, want}, []string{got, Name(got, 100)})
 	}
 }

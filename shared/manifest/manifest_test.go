@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/firesweep/firesweep/emulator/check"
@@ -153,9 +152,7 @@ func TestTimeoutOfTheDeployment(t *testing.T) {
 		{"TIMEOUT_SECONDS", "10m", 0},
 	} {
 		got, err := e.Timeout(func(name string) string { return map[string]string{tt.name: tt.value}[name] })
-		if got != tt.want || (err != nil) != (tt.want == 0) {
-			t.Errorf("%s=%q: %s, %v, want %s", tt.name, tt.value, got, err, tt.want)
-		}
+		check.Same(t, tt.name+"="+tt.value, []any{tt.want, tt.want == 0}, []any{got, err != nil})
 	}
 }
 
@@ -355,9 +352,7 @@ func TestMemoryThatGoogleAccepts(t *testing.T) {
 		{"0Mi", "", false}, {"512", "1", false}, {"512MB", "1", false}, {"512mi", "1", false}, {"1.5Gi", "1", false}, {"100000Mi", "", false},
 	} {
 		problem := Entry{Memory: tt.memory, CPU: tt.cpu}.memoryProblem()
-		if (problem == "") != tt.accepted {
-			t.Errorf("%s with cpu %q: %q, want that it is accepted: %t", tt.memory, tt.cpu, problem, tt.accepted)
-		}
+		check.Same(t, fmt.Sprintf("%s with cpu %q is accepted (%s)", tt.memory, tt.cpu, problem), tt.accepted, problem == "")
 	}
 }
 
@@ -368,9 +363,8 @@ func TestTimeZones(t *testing.T) {
 		t.Errorf("time_zones.json holds %d names, want the whole database, sorted", len(names))
 	}
 	for _, name := range names {
-		if _, err := time.LoadLocation(name); err != nil {
-			t.Errorf("time_zones.json: %v", err)
-		}
+		_, err := time.LoadLocation(name)
+		check.Same(t, "time_zones.json", nil, err)
 	}
 	for _, name := range []string{"", "Local", "JST", "+09:00", "europe/berlin"} {
 		if slices.Contains(names, name) {
@@ -426,9 +420,7 @@ func TestLock(t *testing.T) {
 		t.Errorf("digests %s and %s of another manifest", other.Rules, other.Manifest)
 	}
 	// What Terraform computes: sha256(replace(file(path), "\r\n", "\n")).
-	if want := "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"; digest([]byte("abc")) != want {
-		t.Errorf("the digest of abc is %s, want %s", digest([]byte("abc")), want)
-	}
+	check.Same(t, "the digest of abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", digest([]byte("abc")))
 }
 
 func TestNoLockOfWrongRules(t *testing.T) {
@@ -565,9 +557,7 @@ func TestSchema(t *testing.T) {
 	}
 	kept, err := os.ReadFile(path)
 	ok(t, err)
-	if diff := cmp.Diff(string(text), string(kept)); diff != "" {
-		t.Errorf("rules.schema.json is not what the types say (-types +file); write it with WRITE=1 go test ./shared/manifest -run Schema:\n%s", diff)
-	}
+	check.Same(t, "rules.schema.json: write it with WRITE=1 go test ./shared/manifest -run Schema", string(text), string(kept))
 }
 
 // TestSchemaAgreesWithTheReader: the schema accepts what the reader accepts, and refuses misspelt keys.
@@ -600,9 +590,8 @@ func TestSchemaAgreesWithTheReader(t *testing.T) {
 	} {
 		var value any
 		ok(t, json.Unmarshal([]byte(text), &value))
-		if err := resolved.Validate(value); (err == nil) != fits {
-			t.Errorf("%s: %v, want that it fits: %t", text, err, fits)
-		}
+		err := resolved.Validate(value)
+		check.Same(t, fmt.Sprintf("%s fits (%v)", text, err), fits, err == nil)
 		if _, err := ParseRules(File{"rules.json", []byte(text)}); err == nil && !fits {
 			t.Errorf("%s: the reader takes it", text)
 		}

@@ -287,9 +287,7 @@ func TestPagesThatNobodyTakes(t *testing.T) {
 				}
 				return given < 40
 			})
-			if err != nil || given != 40 {
-				t.Errorf("%d pages and %v", given, err)
-			}
+			check.Same(t, "pages", []any{40, nil}, []any{given, err})
 		})
 	}
 }
@@ -316,9 +314,7 @@ func TestCuts(t *testing.T) {
 				c.See(name)
 			}
 		}
-		if got := unpacked(c.Cuts(before, "posts/", tt.from, tt.ended)); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %q, want %q", what, got, tt.want)
-		}
+		check.Same(t, what, tt.want, unpacked(c.Cuts(before, "posts/", tt.from, tt.ended)))
 	}
 }
 
@@ -712,15 +708,12 @@ func TestLargeAnswers(t *testing.T) {
 			var underWay sync.WaitGroup
 			for range 3 * largeAtOnce {
 				underWay.Go(func() {
-					if n, err := readAll(t.Context(), transport, tt.path); n != tt.size || err != nil {
-						t.Errorf("%s: %d bytes and %v", what, n, err)
-					}
+					n, err := readAll(t.Context(), transport, tt.path)
+					check.Same(t, what+": bytes", []any{tt.size, nil}, []any{n, err})
 				})
 			}
 			underWay.Wait()
-			if took := time.Since(began); took != time.Duration(tt.seconds)*time.Second {
-				t.Errorf("%s: it took %s, want %d s", what, took, tt.seconds)
-			}
+			check.Same(t, what+": it took", time.Duration(tt.seconds)*time.Second, time.Since(began))
 		})
 	}
 }

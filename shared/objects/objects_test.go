@@ -124,9 +124,7 @@ func TestRangesOfNames(t *testing.T) {
 					ok(t, err)
 					got = append(got, names(page)...)
 				}
-				if !slices.Equal(got, want) {
-					t.Errorf("from %q (after %v) before %q: %v, want %v", from, after, before, got, want)
-				}
+				same(t, fmt.Sprintf("from %q (after %v) before %q", from, after, before), want, got)
 			}
 		}
 	}
@@ -152,9 +150,8 @@ func TestPages(t *testing.T) {
 	for i, after := range oddNames {
 		same(t, fmt.Sprintf("after %s", after), oddNames[i+1:], names(list(ctx, t, c.Reader(), "posts/", after)))
 	}
-	if u := m.Usage(); u.StorageClassA != int64(1+len(oddNames)) || u.StorageClassB != 0 {
-		t.Errorf("usage %+v, want one class A operation a listing", u)
-	}
+	u := m.Usage()
+	same(t, "one class A operation a listing", []int64{int64(1 + len(oddNames)), 0}, []int64{u.StorageClassA, u.StorageClassB})
 	same(t, "listing of nothing", 0, len(list(ctx, t, c.Reader(), "nothing/", "")))
 }
 
@@ -256,9 +253,7 @@ func TestDeleteOfWhatStorageKeeps(t *testing.T) {
 	}
 	left := slices.Concat([]string{"posts/event", "posts/free"}, slices.Sorted(maps.Keys(retained)), []string{"posts/temporary"})
 	same(t, "left", left, p.Objects(t))
-	if err := deleteFirst(t, p, "posts/free", nil); err != nil {
-		t.Error(err)
-	}
+	same(t, "what is free", nil, deleteFirst(t, p, "posts/free", nil))
 	for _, name := range []string{"posts/event", "posts/temporary"} { // so that the project can be cleared
 		if _, err := bucket.Object(name).Update(t.Context(),
 			storage.ObjectAttrsToUpdate{TemporaryHold: false, EventBasedHold: false}); err != nil {
@@ -517,9 +512,7 @@ func TestReadOnly(t *testing.T) {
 		if err == nil {
 			_ = response.Body.Close()
 		}
-		if (err == nil) != tt.sent || (sent == 1) != tt.sent {
-			t.Errorf("%s: sent %d times, %v", tt.method, sent, err)
-		}
+		same(t, tt.method+" is sent", []bool{tt.sent, tt.sent}, []bool{err == nil, sent == 1})
 		if err != nil && !strings.Contains(err.Error(), "only reads") {
 			t.Errorf("%s: %v", tt.method, err)
 		}

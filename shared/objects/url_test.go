@@ -3,7 +3,6 @@ package objects
 import (
 	"errors"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -157,9 +156,8 @@ func FuzzObjectName(f *testing.F) {
 			"https://storage.googleapis.com/" + ours + "/" + strings.ReplaceAll(whole, "%2F", "/"),
 			"https://" + ours + ".storage.googleapis.com/" + whole,
 		} {
-			if again, err := ObjectName(form, ours, emulator); err != nil || again != name {
-				t.Errorf("%q: %q, %v, want %q", form, again, err, name)
-			}
+			again, err := ObjectName(form, ours, emulator)
+			check.Same(t, form, []any{name, nil}, []any{again, err})
 			if again, err := ObjectName(form, ours+"x", emulator); err == nil {
 				t.Errorf("%q: accepted as %q of another bucket", form, again)
 			}
@@ -209,9 +207,7 @@ func TestIsPicture(t *testing.T) {
 func TestFolders(t *testing.T) {
 	longest := strings.Repeat("a", 1022) + "/"
 	got, err := ParseFolders("inquiries/, サポート/画像/," + longest)
-	if err != nil || !slices.Equal(got, Folders{"inquiries/", "サポート/画像/", longest}) {
-		t.Errorf("ParseFolders = %v, %v", got, err)
-	}
+	check.Same(t, "ParseFolders", []any{Folders{"inquiries/", "サポート/画像/", longest}, nil}, []any{got, err})
 	for _, wrong := range []string{"", "/", "//", "inquiries", "/inquiries/", "inquiries/,", ",", "gs://bucket/inquiries/", "a//b/",
 		"./", "../", "a/../b/",
 		"a\n/", "a\r/", "a\x00/", "\xff/", "a" + longest} {

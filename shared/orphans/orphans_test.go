@@ -215,9 +215,7 @@ func TestPlansOfBoundedBytes(t *testing.T) {
 			t.Errorf("warnings %q", got.Warnings)
 		}
 	}
-	if done != n || runs != wantRuns || len(f.Objects(t)) != 0 {
-		t.Errorf("%d done in %d runs, want %d in %d; %d objects are left", done, runs, n, wantRuns, len(f.Objects(t)))
-	}
+	enginetest.Want(t, "done, runs, objects left", []int{n, wantRuns, 0}, []int{done, runs, len(f.Objects(t))})
 }
 
 // TestListingsAreCutWhereTheLastOneSaysSo: a run saves cuts, and the next one lists by them. A preview saves none. What somebody else

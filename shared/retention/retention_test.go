@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -39,9 +40,7 @@ func TestMonthsBefore(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got, want := MonthsBefore(at(t, tt.now), tt.months), at(t, tt.want); !got.Equal(want) {
-				t.Errorf("MonthsBefore(%s, %d) = %s, want %s", tt.now, tt.months, got.Format(time.RFC3339Nano), tt.want)
-			}
+			check.Same(t, fmt.Sprintf("MonthsBefore(%s, %d)", tt.now, tt.months), at(t, tt.want), MonthsBefore(at(t, tt.now), tt.months))
 		})
 	}
 }
@@ -54,9 +53,7 @@ func TestMonthsAfter(t *testing.T) {
 		"2028-01-31T00:00:00Z": "2028-02-29T00:00:00Z",
 		"2025-12-31T10:00:00Z": "2026-01-31T10:00:00Z",
 	} {
-		if got := MonthsAfter(at(t, now), 1); !got.Equal(at(t, want)) {
-			t.Errorf("MonthsAfter(%s, 1) = %s, want %s", now, got, want)
-		}
+		check.Same(t, "a month after "+now, at(t, want), MonthsAfter(at(t, now), 1))
 	}
 }
 
@@ -65,12 +62,8 @@ func TestDaysBeforeIsExactly24Hours(t *testing.T) {
 	check.OK(t, err)
 	// The clocks went forward on 8 March 2026: that local day has 23 hours, a day of retention still 24.
 	now := time.Date(2026, 3, 9, 0, 0, 0, 0, newYork)
-	if got, want := DaysBefore(now, 1), now.Add(-24*time.Hour); !got.Equal(want) {
-		t.Errorf("DaysBefore = %s, want %s", got, want)
-	}
-	if got, want := DaysBefore(now, 365), now.Add(-365*24*time.Hour); !got.Equal(want) {
-		t.Errorf("DaysBefore = %s, want %s", got, want)
-	}
+	check.Same(t, "a day before", now.Add(-24*time.Hour), DaysBefore(now, 1))
+	check.Same(t, "a year before", now.Add(-365*24*time.Hour), DaysBefore(now, 365))
 }
 
 func TestStamp(t *testing.T) {

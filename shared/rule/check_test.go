@@ -2,7 +2,6 @@ package rule_test
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -330,9 +329,7 @@ func TestJudged(t *testing.T) {
 		if problems != nil {
 			t.Fatal(problems)
 		}
-		if got := e.Judged(); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %v, want %v", rule, got, want)
-		}
+		check.Same(t, rule, want, e.Judged())
 	}
 }
 

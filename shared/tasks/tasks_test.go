@@ -55,9 +55,7 @@ func TestEnqueue(t *testing.T) {
 		t.Fatalf("%d tasks pending, %d metered, want 3", len(pending), meter.Usage().Tasks)
 	}
 	delayed := pending[2]
-	if got := delayed.GetScheduleTime().AsTime(); !got.Equal(now.Add(90 * time.Second)) {
-		t.Errorf("scheduled for %s", got)
-	}
+	check.Same(t, "scheduled for", now.Add(90*time.Second), delayed.GetScheduleTime().AsTime())
 	r := delayed.GetHttpRequest()
 	got := []string{r.GetHttpMethod().String(), r.GetUrl(), string(r.GetBody()), r.GetHeaders()["Content-Type"], r.GetHeaders()["X-Now"]}
 	want := []string{"POST", "https://worker.example/f", `{"project_id":"p1"}`, "application/json", "then"}
@@ -83,9 +81,7 @@ func TestLostAnswerAndTransientFailure(t *testing.T) {
 		}
 	}))
 	check.OK(t, w.Enqueue(t.Context(), tasks.Task{Key: []string{"k"}, Body: 1}))
-	if n := len(p.Tasks().Pending("")); n != 1 || sent.Load() != 3 {
-		t.Errorf("%d tasks after %d requests, want 1 after 3", n, sent.Load())
-	}
+	check.Same(t, "tasks, and requests", []int{1, 3}, []int{len(p.Tasks().Pending("")), int(sent.Load())})
 }
 
 func TestRefused(t *testing.T) {

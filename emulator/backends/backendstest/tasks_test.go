@@ -237,9 +237,8 @@ func TestInvalidTasks(t *testing.T) {
 			r.Task.MessageType = &cloudtaskspb.Task_AppEngineHttpRequest{AppEngineHttpRequest: &cloudtaskspb.AppEngineHttpRequest{}}
 		}),
 	} {
-		if _, err := q.CreateTask(t.Context(), request); status.Code(err) != codes.InvalidArgument {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := q.CreateTask(t.Context(), request)
+		same(t, name, codes.InvalidArgument, status.Code(err))
 	}
 	same(t, "created all the same", []string{}, q.pending())
 	q.create(t, q.request(strings.Repeat("x", 500), "http://x/", limit.Add(-time.Minute)))

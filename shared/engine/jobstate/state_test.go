@@ -185,9 +185,7 @@ func TestKilled(t *testing.T) {
 
 func TestTooLong(t *testing.T) {
 	s := State{Holder: "job-x", Until: midnight.Add(Longest + Margin)}
-	if err := s.TooLong("job", midnight); err != nil {
-		t.Error(err)
-	}
+	want(t, "too long", nil, s.TooLong("job", midnight))
 	s.Until = s.Until.Add(time.Microsecond)
 	var foreign *ForeignError
 	err := s.TooLong("job", midnight)
@@ -245,9 +243,8 @@ func TestHeld(t *testing.T) {
 		err.Error() != `held since 2026-01-10 00:00 UTC by "ann", because "it came back" (`+first+`): the job does nothing until firesweep resume ` {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.Acquire(Candidate{Who: "undo-" + first, Now: midnight, For: UndoLease}); err != nil {
-		t.Errorf("an undo: %v", err)
-	}
+	_, err := s.Acquire(Candidate{Who: "undo-" + first, Now: midnight, For: UndoLease})
+	want(t, "an undo", nil, err)
 	byHand := Hold{At: midnight, By: "ben", Why: "not now"}
 	other := Hold{At: midnight, RunID: second}
 	for name, tt := range map[string]struct{ before, then, want Hold }{
@@ -269,9 +266,8 @@ func TestHeldWithAllJobs(t *testing.T) {
 	byHand := Hold{Record: AllJobs, At: midnight, Why: "restoring"}
 	undone := Hold{Record: NewJobs, At: midnight, RunID: first}
 	all, some := State{Held: &byHand, Keep: []Kept{{Path: "users/a"}}}, State{}.HoldNew(undone, []string{"old"})
-	if some = some.HoldNew(Hold{Record: NewJobs, RunID: second}, []string{"old", "new"}); some.Held.RunID != second {
-		t.Errorf("%+v", some)
-	}
+	some = some.HoldNew(Hold{Record: NewJobs, RunID: second}, []string{"old", "new"})
+	want(t, "held by", second, some.Held.RunID)
 	own := Hold{Record: "new", Why: "mine"}
 	for name, tt := range map[string]struct {
 		job       string
@@ -330,9 +326,8 @@ func TestTooManyKept(t *testing.T) {
 	var s State
 	var err error
 	for i := range MaxKept {
-		if s, err = s.Keeping(Kept{Path: fmt.Sprintf("users/%d", i)}); err != nil {
-			t.Fatal(err)
-		}
+		s, err = s.Keeping(Kept{Path: fmt.Sprintf("users/%d", i)})
+		check.OK(t, err)
 	}
 	if s, err = s.Keeping(Kept{Path: "users/x"}); err == nil || len(s.Keep) != MaxKept {
 		t.Errorf("%v, %d", err, len(s.Keep))

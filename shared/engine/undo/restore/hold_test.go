@@ -186,9 +186,7 @@ func TestResumedMeanwhile(t *testing.T) {
 		}
 		resumed = true
 		w.resume(t)
-		if got := w.Run(t, ""); got.Status != report.Skipped { // for the undo has the lease
-			t.Errorf("a run meanwhile: %s", got.Status)
-		}
+		enginetest.Want(t, "a run meanwhile", report.Skipped, w.Run(t, "").Status) // for the undo has the lease
 		return nil
 	})
 	held, _ := said(t, w.restorer)
@@ -396,9 +394,7 @@ func TestOperatorsClockIsOff(t *testing.T) {
 				})
 				return nil
 			})
-			if err != nil {
-				t.Errorf("after a run has ended: %v", err)
-			}
+			enginetest.Want(t, "after a run has ended", nil, err)
 			enginetest.Want(t, "drafts that are back", 3, len(w.Documents(t, "drafts")))
 		})
 	}

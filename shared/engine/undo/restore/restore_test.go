@@ -192,9 +192,7 @@ func said(t *testing.T, p restore.Project) (held []string, kept map[string][]str
 	ok(t, err)
 	kept = map[string][]string{}
 	for _, r := range records {
-		if r.Err != nil {
-			t.Fatal(r.Err)
-		}
+		ok(t, r.Err)
 		if r.Held != nil {
 			held = append(held, r.Job)
 		}
@@ -610,9 +608,8 @@ func TestRacedThingsStayAsTheyAre(t *testing.T) {
 		w.Set(t, "drafts/u0", map[string]any{"name": "kept"})
 	}
 	report := w.run(t)
-	if report.Actions["delete object"].Changed != 1 || report.Actions["delete drafts"].Changed != 1 {
-		t.Fatalf("%v", report.Actions)
-	}
+	file, draft := report.Actions["delete object"], report.Actions["delete drafts"]
+	enginetest.Want(t, "changed", []int{1, 1}, []int{file.Changed, draft.Changed})
 	w.deleteObject(t, "orphan")
 	steps, _ := w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "contains", false, slices.Contains(w.Objects(t), "orphan"))
@@ -702,9 +699,8 @@ func TestDeletedByTwoRules(t *testing.T) {
 		}
 		w.restorer.Jobs = map[string]cleanup.Job{job.Name: w.Job}
 		rep := w.run(t)
-		if got := rep.Actions["delete drafts"]; got.Planned != 1 || got.Done+got.Changed != 1 || rep.Actions["delete users"].Done != 1 {
-			t.Errorf("%+v", rep.Actions)
-		}
+		got := rep.Actions["delete drafts"]
+		enginetest.Want(t, "done", []int{1, 1, 1}, []int{got.Planned, got.Done + got.Changed, rep.Actions["delete users"].Done})
 		if w.Documents(t, "drafts")["u0"] != nil {
 			t.Error("it is still there")
 		}
@@ -902,9 +898,7 @@ func TestDamagedLog(t *testing.T) {
 		w.Delete(t, log+"/"+name)
 	}
 	steps, _ := w.undo(t, report.RunID, apply)
-	if back := len(steps[undo.Recreate]); back != 13 { // documents, files and accounts
-		t.Errorf("%d things came back: %v", back, steps)
-	}
+	enginetest.Want(t, "things that came back", 13, len(steps[undo.Recreate])) // documents, files and accounts
 }
 
 // TestForgedRuns: an undo log alone makes no run. A run needs its report, which must be of its job, and nothing is written for
