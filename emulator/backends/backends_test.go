@@ -65,9 +65,7 @@ func TestStartAndClose(t *testing.T) {
 	}
 	<-b.Done()
 	same(t, "after Close", nil, b.Err())
-	if !gone(pid) {
-		t.Error("Java is still there")
-	}
+	same(t, "Java is gone", true, gone(pid))
 	// The ports themselves may be somebody else's by now.
 	for key, connection := range connections {
 		ok(t, connection.SetDeadline(time.Now().Add(time.Minute)))
@@ -87,9 +85,7 @@ func TestDeathOfJavaIsNoticed(t *testing.T) {
 	ok(t, syscall.Kill(b.firestore.process.PID, syscall.SIGKILL))
 	<-b.Done()
 	wantError(t, b.Err(), "Firestore emulator died")
-	if err := b.Close(); err == nil {
-		t.Error("Close does not tell")
-	}
+	check.Fails(t, b.Close())
 }
 
 // clearEnvironment hides the Firebase Emulator Suite from a test that runs under it.

@@ -72,9 +72,8 @@ func TestFindFirestoreJar(t *testing.T) {
 	t.Setenv("FIRESTORE_EMULATOR_BINARY_PATH", own)
 	expect(own)
 	t.Setenv("FIRESTORE_EMULATOR_BINARY_PATH", own+".missing")
-	if _, err := findFirestoreJar(context.Background(), io.Discard); err == nil {
-		t.Error("a missing file was taken")
-	}
+	_, err = findFirestoreJar(context.Background(), io.Discard)
+	check.Fails(t, err)
 }
 
 // TestNowhereToPutTheJar has no home folder, as services and containers may have none.
@@ -247,9 +246,7 @@ func mustShare(t *testing.T, command goTest) *firestoreEmulator {
 // endsWith checks that the emulator lives as long as its "go test".
 func endsWith(t *testing.T, command goTest, emulator int) {
 	t.Helper()
-	if gone(emulator) {
-		t.Error("the emulator has ended before its go test")
-	}
+	same(t, "the emulator has ended before its go test", false, gone(emulator))
 	ok(t, syscall.Kill(command.pid, syscall.SIGKILL))
 	eventually(t, "the emulator is gone", func() bool { return gone(emulator) })
 }

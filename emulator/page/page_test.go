@@ -127,9 +127,7 @@ func TestOtherOriginsAreRefused(t *testing.T) {
 			}
 		}
 	}
-	if n := f.called.Load(); n > 0 {
-		t.Errorf("%d of these requests reached a function", n)
-	}
+	check.Same(t, "requests that reached a function", int32(0), f.called.Load())
 	for _, headers := range [][]string{
 		nil, {"Origin: http://127.0.0.1:8081", "Sec-Fetch-Site: same-origin"}, {"Sec-Fetch-Site: none"},
 		{"Host: localhost:8081"}, {"Host: [::1]:8081"},
@@ -474,9 +472,7 @@ func TestWhatIsWrong(t *testing.T) {
 	w.press("Plan without limits on number and share")
 	w.until(`!document.body.innerText.includes("Plan without limits")`)
 	w.says("empty collection")
-	if value[bool](w, `document.body.innerText.includes("Run it…")`) {
-		t.Error("the page offers to run what a safety limit holds back")
-	}
+	check.Same(t, "a run is offered", false, value[bool](w, `document.body.innerText.includes("Run it…")`))
 	w.press("← All jobs")
 	w.press("removeUnacceptedMemberInvites")
 	w.until(`document.querySelector("button.danger")`)

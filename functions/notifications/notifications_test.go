@@ -17,13 +17,9 @@ func TestIDIsDerivedFromWhatIsAnnounced(t *testing.T) {
 	check.Same(t, "the same announcement", of("a", "x", "y"), of("a", "x", "y"))
 	seen := map[string]bool{}
 	for _, path := range []string{of("a", "x", "y"), of("b", "x", "y"), of("a", "y", "x"), of("a", "xy"), of("a", "x", "y", ""), of("a"), of("a", "x/y")} {
-		if seen[path] {
-			t.Errorf("two announcements have the id %s", path)
-		}
+		enginetest.Want(t, "that another announcement has the id "+path, false, seen[path])
 		seen[path] = true
-		if strings.Count(path, "/") != 3 {
-			t.Errorf("%s is not a document's path", path)
-		}
+		enginetest.Want(t, "slashes in "+path, 3, strings.Count(path, "/"))
 	}
 }
 

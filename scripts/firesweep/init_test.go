@@ -261,9 +261,8 @@ func TestInitProposesNothing(t *testing.T) {
 				fill(t, o, n)
 			}
 			want(t, "proposals", map[string]proposedRule{}, proposals(t, o.initFinds(t, "--rules", file)))
-			if out := o.well(t, "init", "--yes", "--rules", file); strings.ContainsAny(out, "\u202e\x1b") {
-				t.Errorf("printed: %q", out)
-			}
+			out := o.well(t, "init", "--yes", "--rules", file)
+			want(t, "control characters in "+out, false, strings.ContainsAny(out, "\u202e\x1b"))
 			if _, err := os.Stat(file); !os.IsNotExist(err) {
 				t.Errorf("%s: %v", file, err)
 			}

@@ -55,9 +55,7 @@ func TestRun(t *testing.T) {
 	want(t, "done", report.Counts{Planned: 2, Done: 2}, rep.Actions["delete draft"])
 	wantParts(t, rep.Revision, "firesweep run by ")
 	want(t, "what is left", []string{"young"}, slices.Collect(maps.Keys(o.Documents(t, "drafts"))))
-	if len(o.Documents(t, "cleanupRuns")[rep.RunID]) == 0 {
-		t.Error("its report is not saved")
-	}
+	want(t, "its report is missing", false, len(o.Documents(t, "cleanupRuns")[rep.RunID]) == 0)
 	wantParts(t, o.well(t, "runs"), "cleanupDrafts")
 
 	wantParts(t, o.well(t, "show", "--project", o.ID, rep.RunID), "npx firesweep undo --project "+o.ID+" "+rep.RunID)

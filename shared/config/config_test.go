@@ -91,9 +91,8 @@ func TestLoadReportsAllProblemsTogether(t *testing.T) {
 func TestLoadAsksOnlyForWhatIsUsed(t *testing.T) {
 	_, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "true"), nil, Firestore, Auth)
 	check.Same(t, "a function without Storage and Tasks needs none of their settings", nil, err)
-	if _, err := Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "true"), nil, Firestore, Storage); err == nil {
-		t.Error("a function that uses Storage was configured without STORAGE_BUCKET")
-	}
+	_, err = Load(env("GOOGLE_CLOUD_PROJECT", "my-project", "DRY_RUN", "true"), nil, Firestore, Storage)
+	check.Fails(t, err, "STORAGE_BUCKET")
 }
 
 // TestDryRunMustBeSaid, but where there is nothing to lose; who runs nothing need not be told.
@@ -120,9 +119,8 @@ func TestDryRunMustBeSaid(t *testing.T) {
 func TestLoadRefusesToMixEmulatorsAndGoogle(t *testing.T) {
 	base := []string{"GOOGLE_CLOUD_PROJECT", "my-project", "STORAGE_BUCKET", "my-bucket"}
 	for _, one := range []string{"FIRESTORE_EMULATOR_HOST", "STORAGE_EMULATOR_HOST", "FIREBASE_AUTH_EMULATOR_HOST"} {
-		if _, err := Load(env(append(base, one, "127.0.0.1:1")...), nil, Firestore, Storage); err == nil {
-			t.Errorf("only %s set: a real backend would be used beside an emulator", one)
-		}
+		_, err := Load(env(append(base, one, "127.0.0.1:1")...), nil, Firestore, Storage)
+		check.Fails(t, err)
 	}
 	both := append(slices.Clone(base), "FIRESTORE_EMULATOR_HOST", "127.0.0.1:1", "STORAGE_EMULATOR_HOST", "http://127.0.0.1:2/")
 	c, err := Load(env(both...), nil, Firestore, Storage)

@@ -91,9 +91,7 @@ func TestWhatAnotherRuleKeeps(t *testing.T) {
 				}
 			}
 			for _, path := range []string{"users/held/notes/n", "invoices/of-held", "profiles/held"} {
-				if _, there := f.Everything(t)[path]; !there {
-					t.Errorf("%s is deleted", path)
-				}
+				enginetest.Want(t, path+" is deleted", false, f.Everything(t)[path] == nil)
 			}
 		})
 	}
@@ -181,9 +179,7 @@ func TestWhatKeepsIsDeletedLast(t *testing.T) {
 			f.Set(t, tt.held, tt.keeps)
 			enginetest.Want(t, "status", report.Completed, f.Run(t, "").Status)
 			for _, path := range []string{"drafts/d", tt.held, "drafts/d/rooms/r"} {
-				if _, there := f.Everything(t)[path]; !there {
-					t.Errorf("%s is deleted", path)
-				}
+				enginetest.Want(t, path+" is deleted", false, f.Everything(t)[path] == nil)
 			}
 		})
 	}

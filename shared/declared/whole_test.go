@@ -12,6 +12,7 @@ import (
 	"cloud.google.com/go/firestore/apiv1/firestorepb"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/documents/wire"
 	"github.com/firesweep/firesweep/shared/engine/enginetest"
 	"github.com/firesweep/firesweep/shared/engine/report"
@@ -171,9 +172,7 @@ func TestEntries(t *testing.T) {
 			if want == nil {
 				want, done = tt.before, map[string]report.Counts{}
 			}
-			if plan := fmt.Sprint(f.Run(t, `{"dryRun":true}`)); !strings.Contains(plan, said[name]) {
-				t.Errorf("%q is not in %s", said[name], plan)
-			}
+			check.Holds(t, fmt.Sprint(f.Run(t, `{"dryRun":true}`)), said[name])
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, done)
 			enginetest.Want(t, "the document", want, f.Documents(t, "users")["u"])
 			enginetest.WantReport(t, f.Run(t, ""), report.Completed, map[string]report.Counts{})

@@ -208,12 +208,10 @@ func TestGet(t *testing.T) {
 	}
 	same(t, "reads", int64(2+3), m.Usage().FirestoreReads)
 	for _, path := range []string{"", "things", "things//b", "things/a/sub"} {
-		if _, _, err := r.Get(ctx, path); err == nil {
-			t.Errorf("Get(%q) is no error", path)
-		}
-		if _, err := r.GetAll(ctx, []string{"things/a", path}); err == nil {
-			t.Errorf("GetAll(%q) is no error", path)
-		}
+		_, _, err := r.Get(ctx, path)
+		check.Fails(t, err)
+		_, err = r.GetAll(ctx, []string{"things/a", path})
+		check.Fails(t, err)
 	}
 }
 
@@ -325,9 +323,7 @@ func TestTransactionsTakeTurnsOnEmulators(t *testing.T) {
 		all.Go(func() error {
 			return transact(ctx, c.Writer(free{}), func(tx *documents.Transaction) error {
 				attempts.Add(1)
-				if underWay.Add(1) > 1 {
-					t.Error("two transactions are under way at once")
-				}
+				same(t, "under way at once", int32(1), underWay.Add(1))
 				defer underWay.Add(-1)
 				q := documents.Query{Collection: "things", Where: []documents.Filter{{Field: "n", Op: "==", Value: i}}}
 				found, err := streamed(tx, q, 2)

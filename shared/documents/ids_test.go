@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,9 +84,8 @@ func TestIDIn(t *testing.T) {
 	if id, ok := d.IDIn("teams/t/users", ref(database+"/documents/teams/t/users/u1")); !ok || id != "u1" {
 		t.Errorf("in a subcollection: %q, %v", id, ok)
 	}
-	if _, ok := (Document{}).IDIn("users", ref("/documents/users/u1")); ok {
-		t.Error("a document of no database is said to refer to one")
-	}
+	_, ok := (Document{}).IDIn("users", ref("/documents/users/u1"))
+	check.Same(t, "a document of no database refers to one", false, ok)
 }
 
 func TestShown(t *testing.T) {
@@ -110,9 +108,7 @@ func TestShown(t *testing.T) {
 func TestNames(t *testing.T) {
 	same := func(what string, want, got []any) {
 		t.Helper()
-		if !slices.Equal(want, got) {
-			t.Errorf("%s: %v, want %v", what, got, want)
-		}
+		check.Same(t, what, want, got)
 	}
 	referenceTo := func(r Ref) any { return &firestore.DocumentRef{Path: "projects/p/databases/d/documents/" + r.Path()} }
 	for id, number := range map[string]any{
@@ -192,9 +188,7 @@ func FuzzValidName(f *testing.F) {
 		if ref == nil || ref.ID != id {
 			t.Fatalf("things/%s names %v", id, ref)
 		}
-		if d := (Document{Path: "things/" + id}); d.ID() != id {
-			t.Errorf("%q: ID() = %q", d.Path, d.ID())
-		}
+		check.Same(t, "id", id, Document{Path: "things/" + id}.ID())
 	})
 }
 

@@ -61,9 +61,7 @@ func TestAllJobsAreHeld(t *testing.T) {
 			held := func() { f.Set(t, "cleanupJobs/"+record, enginetest.HeldBy("ann", "the rule is wrong")) }
 			if meanwhile {
 				var once sync.Once
-				f.AfterCommits(func(_ int, _ *firestorepb.CommitRequest) {
-					once.Do(held)
-				})
+				f.AfterCommits(func(_ int, _ *firestorepb.CommitRequest) { once.Do(held) })
 			} else {
 				held()
 			}
@@ -309,9 +307,7 @@ func TestWhatLaterCommitsMeet(t *testing.T) {
 			got := f.Run(t, "")
 			enginetest.WantKept(t, got, report.Completed, map[string]report.Counts{"delete crate": {Planned: 2, Done: 1}}, map[string]int{jobstate.KeptWithListed: 1})
 			enginetest.Want(t, "crates", []string{"c1"}, f.IDs(t, "crates"))
-			if _, there := f.Everything(t)[listed]; !there {
-				t.Errorf("%s is gone", listed)
-			}
+			enginetest.Want(t, listed+" is gone", false, f.Everything(t)[listed] == nil)
 			has(t, fmt.Sprint(f.Warnings(t)["crates/c1"]), "left half done")
 		})
 	}

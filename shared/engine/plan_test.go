@@ -36,9 +36,7 @@ import (
 // wantNothingWritten looks for what a run keeps for itself, and for things that are gone.
 func wantNothingWritten(t *testing.T, f *enginetest.Function, things int) {
 	t.Helper()
-	if jobs, runs := f.Documents(t, "cleanupJobs"), f.Documents(t, "cleanupRuns"); len(jobs)+len(runs) > 0 {
-		t.Errorf("a plan wrote: %v, %v", jobs, runs)
-	}
+	enginetest.Want(t, "that a plan wrote", 0, len(f.Documents(t, "cleanupJobs"))+len(f.Documents(t, "cleanupRuns")))
 	enginetest.Want(t, "things left", things, len(left(t, f)))
 }
 
@@ -119,9 +117,8 @@ func TestPlanThatIsInterrupted(t *testing.T) {
 		_, err := p.Documents.Count(ctx, documents.Query{Collection: "things"}, 0)
 		return err
 	}})
-	if report, err := f.Plan(ctx, engine.Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("%+v, %v, want the context's error", report, err)
-	}
+	_, err := f.Plan(ctx, engine.Options{})
+	check.Is(t, "plan", err, context.Canceled)
 }
 
 // onLooks calls do for each query of things that is in no transaction, and counts them.

@@ -149,9 +149,7 @@ func TestForcedPreviewShowsTheWholePlan(t *testing.T) {
 	line := f.Summaries(t)[0]
 	enginetest.Want(t, "severity", "WARNING", line["severity"])
 	enginetest.Want(t, "@type", nil, line["@type"])
-	if line["problem"] == nil {
-		t.Error("no problem")
-	}
+	enginetest.Want(t, "no problem", false, line["problem"] == nil)
 	if m := line["message"].(string); !strings.HasPrefix(m, "testJob aborted (dry run), nothing was deleted or changed: MAX_ACTIONS") ||
 		!strings.Contains(m, "safety_limits.max_actions") || !strings.Contains(m, "firesweep plan testJob --force") {
 		t.Errorf("message %q", m)
@@ -225,9 +223,7 @@ func TestLeaseThatNoRunCanHold(t *testing.T) {
 			t.Fatalf("%s: %s %v, want failed", name, got.Status, got.Failures)
 		}
 		enginetest.Want(t, name+": left", 1, len(left(t, f)))
-		if f.Documents(t, "cleanupRuns")[got.RunID] == nil {
-			t.Errorf("%s: the report is not saved", name)
-		}
+		enginetest.Want(t, name+": no report is saved", false, f.Documents(t, "cleanupRuns")[got.RunID] == nil)
 		line := oneLine(t, f, "take lease cleanupJobs/testJob: failed, and so will every run until somebody fixes it")
 		enginetest.Want(t, "severity", any("ERROR"), line["severity"])
 		named := regexp.MustCompile("the field ([a-z]+) of cleanupJobs/testJob").FindStringSubmatch(got.Failures[0].Error)
@@ -283,9 +279,7 @@ func TestIDsThatUsersWrote(t *testing.T) {
 	}
 	found := 0
 	for _, text := range texts {
-		if harmful.MatchString(text) {
-			t.Errorf("%q is not harmless", text)
-		}
+		enginetest.Want(t, "harm in "+text, false, harmful.MatchString(text))
 		if regexp.MustCompile(`things/a\\x1b\[2J\\u202eb\\u200bc`).MatchString(text) {
 			found++
 		}

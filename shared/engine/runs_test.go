@@ -46,18 +46,14 @@ func (s *stoppable) here(ctx context.Context, t *testing.T, o engine.Options, en
 	t.Helper()
 	followed := true
 	if err := s.Function.Function.Run(ctx, o, func(rep *report.Report, more bool) {
-		if !followed {
-			t.Errorf("run %s follows, and nobody said so", rep.RunID)
-		}
+		enginetest.Want(t, rep.RunID+" is followed by another", true, followed)
 		followed = more
 		all = append(all, rep)
 		ended(rep)
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if followed {
-		t.Error("no run follows, and one was to")
-	}
+	enginetest.Want(t, "another run follows", false, followed)
 	return all
 }
 
@@ -486,9 +482,7 @@ func TestSleepBeforeAnAccountGoes(t *testing.T) {
 	err := f.Restorer(t, f.Clock).Contents(t.Context(), got.RunID, func(_, _ int, records []undo.Record) error {
 		entries++
 		for _, r := range records { // what stayed has the place of its record, and nothing in it
-			if r != (undo.Record{}) {
-				t.Errorf("the undo log says %+v", r)
-			}
+			enginetest.Want(t, "in the undo log", undo.Record{}, r)
 		}
 		return nil
 	})

@@ -26,9 +26,7 @@ func TestLineIsWhatCloudLoggingExpects(t *testing.T) {
 	m := line(t, func(l *slog.Logger) {
 		l.With(Labels(slog.String("job", "cleanupReports"))).Warn("kept", "error", errors.New("wrong type"))
 	})
-	if _, ok := m["time"]; !ok {
-		t.Error("the line has no time")
-	}
+	check.Same(t, "a line without a time", false, m["time"] == nil)
 	delete(m, "time")
 	want := map[string]any{
 		"severity": "WARNING", "message": "kept", "error": "wrong type",

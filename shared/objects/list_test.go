@@ -548,9 +548,7 @@ var namings = []naming{
 		return strings.Repeat("abcdefghij", 20) + "/" + r.text(12, base62) + ".jpg"
 	}},
 	{"unpadded", func(r namer) string { return fmt.Sprintf("%d.jpg", r.i) }},
-	{"skew", func(r namer) string {
-		return fmt.Sprintf("all/%010d.jpg", int64(math.Pow(r.Float64(), 6)*9.99e9))
-	}},
+	{"skew", func(r namer) string { return fmt.Sprintf("all/%010d.jpg", int64(math.Pow(r.Float64(), 6)*9.99e9)) }},
 	{"clusters", func(r namer) string {
 		if r.i%2 == 0 {
 			return "aaaa/" + fmt.Sprintf("%09d", r.i) + ".jpg"

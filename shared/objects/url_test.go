@@ -158,14 +158,12 @@ func FuzzObjectName(f *testing.F) {
 		} {
 			again, err := ObjectName(form, ours, emulator)
 			check.Same(t, form, []any{name, nil}, []any{again, err})
-			if again, err := ObjectName(form, ours+"x", emulator); err == nil {
-				t.Errorf("%q: accepted as %q of another bucket", form, again)
-			}
+			_, err = ObjectName(form, ours+"x", emulator)
+			check.Fails(t, err)
 		}
 		if strings.HasPrefix(rawURL, "http://") {
-			if _, err := ObjectName(rawURL, ours, ""); err == nil {
-				t.Errorf("%q: accepted where there is no emulator", rawURL)
-			}
+			_, err := ObjectName(rawURL, ours, "")
+			check.Fails(t, err)
 		}
 	})
 }
@@ -211,9 +209,8 @@ func TestFolders(t *testing.T) {
 	for _, wrong := range []string{"", "/", "//", "inquiries", "/inquiries/", "inquiries/,", ",", "gs://bucket/inquiries/", "a//b/",
 		"./", "../", "a/../b/",
 		"a\n/", "a\r/", "a\x00/", "\xff/", "a" + longest} {
-		if got, err := ParseFolders(wrong); err == nil {
-			t.Errorf("ParseFolders(%q) = %v, want an error", wrong, got)
-		}
+		_, err := ParseFolders(wrong)
+		check.Fails(t, err)
 	}
 	for object, want := range map[string]bool{
 		"inquiries/a.png": true, "inquiries/i1/a.png": true, "サポート/画像/a": true,

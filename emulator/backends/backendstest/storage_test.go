@@ -16,6 +16,7 @@ import (
 	"google.golang.org/api/googleapi"
 
 	"github.com/firesweep/firesweep/emulator/backends/backendstest"
+	"github.com/firesweep/firesweep/emulator/check"
 )
 
 // storageOf returns a new project, its bucket, and whether Storage is ours. The client repeats nothing, such as what the suite
@@ -137,9 +138,7 @@ func TestUploads(t *testing.T) {
 				w := o.NewWriter(t.Context())
 				set(w)
 				_, err := io.WriteString(w, test.content)
-				if err := errors.Join(err, w.Close()); err == nil {
-					t.Error("the suite takes chunks")
-				}
+				check.Fails(t, errors.Join(err, w.Close()))
 				return
 			}
 			uploaded := upload(t, o, test.content, set)

@@ -100,9 +100,8 @@ func TestUndo(t *testing.T) {
 	want(t, "leased", "undo-"+first, undo.Leased(midnight))
 	want(t, "a run", "", undo.Run())
 	want(t, "told to stop", nil, undo.Stop)
-	if _, err := undo.Acquire(candidate(second, midnight)); err == nil {
-		t.Error("a run begins beside an undo")
-	}
+	_, err := undo.Acquire(candidate(second, midnight))
+	check.Fails(t, err)
 	want(t, "after it", "", undo.Free("undo-"+first).Leased(midnight))
 	want(t, "given back by another", "undo-"+first, undo.Free("undo-x").Leased(midnight))
 	want(t, "the next run begins at", "", acquired(t, undo.Free("undo-"+first), candidate(second, midnight)).Begins())
@@ -192,9 +191,8 @@ func TestTooLong(t *testing.T) {
 	if !errors.As(err, &foreign) || !strings.Contains(err.Error(), "delete the field until of cleanupJobs/job in") {
 		t.Errorf("%v, want that it is too long", err)
 	}
-	if s.Holder = ""; s.TooLong("job", midnight) != nil {
-		t.Error("nobody holds it, and it is too long")
-	}
+	s.Holder = ""
+	want(t, "too long, though nobody holds it", nil, s.TooLong("job", midnight))
 }
 
 // TestForeign: what the program did not write, and what it did.
@@ -332,9 +330,8 @@ func TestTooManyKept(t *testing.T) {
 	if s, err = s.Keeping(Kept{Path: "users/x"}); err == nil || len(s.Keep) != MaxKept {
 		t.Errorf("%v, %d", err, len(s.Keep))
 	}
-	if _, err = (State{}).Keeping(Kept{Path: "users/x", Hold: Hold{Why: strings.Repeat("x", maxKeptBytes)}}); err == nil {
-		t.Error("too long, and no error")
-	}
+	_, err = (State{}).Keeping(Kept{Path: "users/x", Hold: Hold{Why: strings.Repeat("x", maxKeptBytes)}})
+	check.Fails(t, err)
 }
 
 // TestForeignHold: a hold or a list that this program did not write stops the job, and says so.

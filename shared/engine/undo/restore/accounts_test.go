@@ -71,9 +71,8 @@ func TestSignedUpSince(t *testing.T) {
 			}
 		}
 	}
-	if _, err := client.GetUser(ctx, "u0"); !auth.IsUserNotFound(err) {
-		t.Errorf("u0: %v", err)
-	}
+	_, err := client.GetUser(ctx, "u0")
+	enginetest.Want(t, "that u0 is not found", true, auth.IsUserNotFound(err))
 }
 
 // TestSignedUpMeanwhile: whoever signs up after an undo has looked and before it imports keeps the account, and the one that was

@@ -308,9 +308,7 @@ func TestTwoUndosOfARun(t *testing.T) {
 	w.Clock = func() time.Time { return now }
 	var once sync.Once
 	err := w.restorer.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error {
-		once.Do(func() {
-			check.Is(t, "beside another", w.tried(t, rep.RunID, apply), restore.ErrUnderWay)
-		})
+		once.Do(func() { check.Is(t, "beside another", w.tried(t, rep.RunID, apply), restore.ErrUnderWay) })
 		return nil
 	})
 	ok(t, err)
@@ -389,9 +387,7 @@ func TestOperatorsClockIsOff(t *testing.T) {
 			w.lease(t, "testJob-other", -time.Minute)
 			var once sync.Once
 			err := w.restorer.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error {
-				once.Do(func() {
-					enginetest.Want(t, "a run meanwhile", report.Skipped, w.Run(t, "").Status)
-				})
+				once.Do(func() { enginetest.Want(t, "a run meanwhile", report.Skipped, w.Run(t, "").Status) })
 				return nil
 			})
 			enginetest.Want(t, "after a run has ended", nil, err)

@@ -228,9 +228,7 @@ func TestConflicts(t *testing.T) {
 	w.Put(t, "orphan", nil, []byte("new"))
 
 	foretold, _ := w.undo(t, report.RunID, restore.Options{})
-	if w.Documents(t, "users")["u1"] != nil {
-		t.Error("to say what would be done has done it")
-	}
+	enginetest.Want(t, "what is back after it was foretold", 0, len(w.Documents(t, "users")["u1"]))
 	steps, why := w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "done", foretold, steps)
 	enginetest.Want(t, "steps", map[undo.Step][]string{
@@ -443,9 +441,7 @@ func TestTooLargeToComeBack(t *testing.T) {
 		steps, why := w.undo(t, report.RunID, apply)
 		enginetest.Want(t, "conflicts", []string{"account u1", "friends/u1", "gone/u1", "gs://bucket/users/u1/a.png", "users/u1"},
 			steps[undo.Conflict])
-		if !strings.HasPrefix(why["friends/u1"], "Firestore refuses it: ") {
-			t.Errorf("%q", why["friends/u1"])
-		}
+		check.Holds(t, why["friends/u1"], "Firestore refuses it: ")
 		enginetest.Want(t, "back", []string{"friends/u0", "friends/u2"}, steps[undo.Revert])
 	}
 }
@@ -496,9 +492,8 @@ func TestObjectsThatAreNotThere(t *testing.T) {
 	enginetest.Want(t, fmt.Sprint("files of folders, ", why), map[undo.Step][]string{
 		undo.Lost: {"gs://bucket/users/u1/a.png"}, undo.Conflict: {"gs://bucket/users/u0/a.png"}}, steps)
 	w.Put(t, "orphan", nil, []byte("o"))
-	if _, why := w.undo(t, report.RunID, apply); !strings.Contains(why["gs://bucket/orphan"], "uploaded it again") {
-		t.Errorf("%q", why)
-	}
+	_, why = w.undo(t, report.RunID, apply)
+	check.Holds(t, why["gs://bucket/orphan"], "uploaded it again")
 }
 
 // TestWhatCannotBeTakenBack: each says why, and nothing changes.
@@ -554,9 +549,8 @@ func TestLeftToDo(t *testing.T) {
 	if !errors.Is(err, restore.ErrUnderWay) || todos() != 1 {
 		t.Errorf("another job began: %v, %d todos", err, todos())
 	}
-	if held, _ := said(t, w.restorer); held != nil {
-		t.Errorf("held: %v", held)
-	}
+	held, _ := said(t, w.restorer)
+	enginetest.Want(t, "held", []string(nil), held)
 	w.Set(t, "cleanupJobs/otherJob", enginetest.Leased("undo-otherJob-1", time.Now().Add(time.Minute)))
 	err = w.restorer.Undo(t.Context(), report.RunID, apply, func(restore.Outcome) error { return failed })
 	if !errors.Is(err, failed) || todos() != 1 {
@@ -613,9 +607,7 @@ func TestRacedThingsStayAsTheyAre(t *testing.T) {
 	w.deleteObject(t, "orphan")
 	steps, _ := w.undo(t, report.RunID, apply)
 	enginetest.Want(t, "contains", false, slices.Contains(w.Objects(t), "orphan"))
-	if len(steps[undo.Conflict]) > 0 {
-		t.Errorf("steps[undo.Conflict]: %v", len(steps[undo.Conflict]))
-	}
+	enginetest.Want(t, "conflicts", 0, len(steps[undo.Conflict]))
 	enginetest.Want(t, "name", any("kept"), w.Documents(t, "drafts")["u0"]["name"])
 }
 
@@ -701,9 +693,7 @@ func TestDeletedByTwoRules(t *testing.T) {
 		rep := w.run(t)
 		got := rep.Actions["delete drafts"]
 		enginetest.Want(t, "done", []int{1, 1, 1}, []int{got.Planned, got.Done + got.Changed, rep.Actions["delete users"].Done})
-		if w.Documents(t, "drafts")["u0"] != nil {
-			t.Error("it is still there")
-		}
+		enginetest.Want(t, "left of it", 0, len(w.Documents(t, "drafts")["u0"]))
 		w.undo(t, rep.RunID, apply)
 		enginetest.Want(t, "name", any("u0"), w.Documents(t, "drafts")["u0"]["name"])
 	}
@@ -892,9 +882,8 @@ func TestDamagedLog(t *testing.T) {
 			})
 			check.Fails(t, err, log+"/"+name, "delete what of it")
 		}
-		if held, _ := said(t, w.restorer); held != nil {
-			t.Errorf("held: %v", held)
-		}
+		held, _ := said(t, w.restorer)
+		enginetest.Want(t, "held", []string(nil), held)
 		w.Delete(t, log+"/"+name)
 	}
 	steps, _ := w.undo(t, report.RunID, apply)
@@ -921,9 +910,8 @@ func TestForgedRuns(t *testing.T) {
 	tries(restore.ErrRefused, restore.Options{WithoutReport: true})
 	w.restorer.Jobs = nil
 	tries(restore.ErrUnknown, restore.Options{WithoutReport: true})
-	if _, err := w.Auth(t).GetUser(t.Context(), "attacker"); !auth.IsUserNotFound(err) {
-		t.Errorf("the account that somebody forged: %v", err)
-	}
+	_, err := w.Auth(t).GetUser(t.Context(), "attacker")
+	enginetest.Want(t, "that the forged account is not found", true, auth.IsUserNotFound(err))
 }
 
 // TestWhatTheRunMayNotDelete: what Google refused to delete, and its owner has deleted since, an undo leaves. What an earlier
