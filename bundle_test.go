@@ -186,7 +186,5 @@ func TestTerminatedProcessLeavesNoLease(t *testing.T) {
 		t.Errorf("%d done, %d left of 2000", done, left)
 	}
 	again := bundletest.Start(t, "cleanupReports", project.Environment).Run(t, "", now)
-	if again.Status != report.Completed || again.Actions["delete report"].Done != left {
-		t.Errorf("the next run, at once: %+v", again)
-	}
+	check.Same(t, "the next run, at once", []any{report.Completed, left}, []any{again.Status, again.Actions["delete report"].Done})
 }

@@ -229,9 +229,8 @@ func TestRules(t *testing.T) {
 		`{"rules":[], "enabled": ["cleanupReports"]}`:         {"cleanupReports"},
 		`{"rules":[], "enabled": ["deleteInactiveProjects"]}`: {"deleteInactiveProjects", "sendInactiveProjectWarning"},
 	} {
-		if served, err := names(text); err != nil || !slices.Equal(served, want) {
-			t.Errorf("%s: %q, %v, want %q", text, served, err, want)
-		}
+		served, err := names(text)
+		check.Same(t, text, []any{want, nil}, []any{served, err})
 	}
 	for text, want := range map[string]string{
 		`{"rules":[]}`: "has no rule and enables no job", `{"rules": [`: "line 1, column 12",
@@ -257,9 +256,8 @@ func TestShortLog(t *testing.T) {
 	want := "TIME testJob started\nTIME WARNING reports: kept 2, createdAt is missing or not a timestamp\nTIME ERROR a\\x1b[2Jb\\u202ec\n"
 	check.Same(t, "short log", want, got)
 	out.Reset()
-	if _, err := (shortLog{&out}).Write([]byte("no JSON\n")); err != nil || out.String() != "no JSON\n" {
-		t.Errorf("another's line: %q, %v", out.String(), err)
-	}
+	_, err := (shortLog{&out}).Write([]byte("no JSON\n"))
+	check.Same(t, "another's line", []any{"no JSON\n", nil}, []any{out.String(), err})
 }
 
 func TestWrongArguments(t *testing.T) {

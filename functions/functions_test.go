@@ -313,9 +313,8 @@ func TestTwoDatabasesSideBySide(t *testing.T) {
 		f.Now = now
 		f.Env["FIRESTORE_DATABASE_cleanExpiredComped"] = "ghost"
 		f.Env["FIRESTORE_DATABASE_removeUnacceptedMemberInvites"] = "gitlab"
-		if got := f.Run(t, ""); got.Status != report.Completed || len(got.Actions) != 1 {
-			t.Errorf("%s: %+v", name, got)
-		}
+		got := f.Run(t, "")
+		check.Same(t, name, []any{report.Completed, 1}, []any{got.Status, len(got.Actions)})
 	}
 	for name, want := range map[string][]string{
 		"ghost":                     {"members/m1 free", "members/m2", "cleanupJobs/cleanExpiredComped"},

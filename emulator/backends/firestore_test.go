@@ -41,9 +41,8 @@ func TestFindFirestoreJar(t *testing.T) {
 	t.Setenv("CLOUDSDK_ROOT_DIR", "")
 	expect := func(want string) {
 		t.Helper()
-		if got, err := findFirestoreJar(context.Background(), io.Discard); got != want || err != nil {
-			t.Errorf("found %q, %v; want %q", got, err, want)
-		}
+		got, err := findFirestoreJar(context.Background(), io.Discard)
+		same(t, "found", []any{want, nil}, []any{got, err})
 	}
 	// From the last place to the first.
 	onPath := touch(t, sdk, gcloudJar)
@@ -306,13 +305,11 @@ func TestDownload(t *testing.T) {
 			switch test.want {
 			case "":
 				ok(t, err)
-				if got, err := os.ReadFile(path); err != nil || string(got) != content {
-					t.Errorf("file %q, %v", got, err)
-				}
+				got, err := os.ReadFile(path)
+				same(t, "file", []any{content, nil}, []any{string(got), err})
 				server.Close() // the second time it is there
-				if again, err := d.fetch(context.Background(), folder, io.Discard); again != path || err != nil {
-					t.Errorf("second time: %q, %v", again, err)
-				}
+				again, err := d.fetch(context.Background(), folder, io.Discard)
+				same(t, "second time", []any{path, nil}, []any{again, err})
 			default:
 				for _, part := range []string{test.want, "firebase setup:emulators:firestore", "gcloud", "FIRESTORE_EMULATOR_BINARY_PATH"} {
 					wantError(t, err, part)

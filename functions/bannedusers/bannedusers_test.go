@@ -59,9 +59,7 @@ func (f function) wantWarnings(t *testing.T, uid string, n, alerts int, text str
 			alerts--
 		}
 	}
-	if len(lines) != n || alerts != 0 {
-		t.Errorf("%s: warnings %v; want %d; alerts missing: %d", uid, lines, n, alerts)
-	}
+	enginetest.Want(t, uid+": warnings, alerts missing", []int{n, 0}, []int{len(lines), alerts})
 	check.Holds(t, last, text)
 }
 

@@ -188,8 +188,6 @@ func TestOldScheduleTime(t *testing.T) {
 		"revived in the future of the wall clock": {with(with(circle(daysAgo(380), nil, wall.Add(-8*day)), "deletedBy", jobName), "deletedAt", wall.Add(tick)), cleanup.Invalid("")},
 	} {
 		d := decide(tt.data, wall)
-		if d.Kind != tt.want.Kind || d.Invalid != tt.want.Invalid {
-			t.Errorf("%s: judge = %+v; want %+v", name, d, tt.want)
-		}
+		enginetest.Want(t, name, []any{tt.want.Kind, tt.want.Invalid}, []any{d.Kind, d.Invalid})
 	}
 }

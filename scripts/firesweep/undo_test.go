@@ -265,9 +265,7 @@ func TestWhatIsListedOfThings(t *testing.T) {
 	}
 	for _, thing := range things {
 		for _, field := range thing.Fields {
-			if field.Before != nil || field.After != nil {
-				t.Errorf("what was in %s of %s is listed", field.Name, thing.Target)
-			}
+			want(t, "values that are listed of "+field.Name, []any{nil, nil}, []any{field.Before, field.After})
 		}
 	}
 	// What runs --of names, undo takes.

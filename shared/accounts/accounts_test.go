@@ -187,9 +187,9 @@ func TestAsleepBetweenCalls(t *testing.T) {
 				t.Errorf("%v, want that the call that was made was not answered", got)
 			}
 			calls.Store(1)
-			if got := w.Delete(t.Context(), []string{"u1"})[0]; !errors.Is(got, late) || calls.Load() != 1 {
-				t.Errorf("%v after %d calls, want %v after none", got, calls.Load()-1, late)
-			}
+			got = w.Delete(t.Context(), []string{"u1"})[0]
+			check.Is(t, "a call that is too late", got, late)
+			same(t, "calls", int64(1), calls.Load())
 		})
 	}
 }

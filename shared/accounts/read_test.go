@@ -84,14 +84,12 @@ func TestListedAndLookedUpAlike(t *testing.T) {
 		is := []bool{a.UID == "anonymous", a.UID == "password", a.UID == "google"}
 		same(t, a.UID+": anonymous, unverified, disabled", is, []bool{a.Anonymous(), a.Unverified(), a.Disabled})
 	}
-	if a := all["custom"]; !a.CustomAuth || a.LastRefresh != 3500 {
-		t.Errorf("%+v", a)
-	}
-	a := all["anonymous"]
+	a := all["custom"]
+	same(t, "custom, refreshed", []any{true, int64(3500)}, []any{a.CustomAuth, a.LastRefresh})
+	a = all["anonymous"]
 	same(t, "times", []int64{1000, 2000, 0}, []int64{a.Created, a.LastLogin, a.LastRefresh})
-	if a := all["google"]; len(a.Providers) != 1 || a.Providers[0].UID != "g1" {
-		t.Errorf("providers %+v", a.Providers)
-	}
+	a = all["google"]
+	same(t, "providers", []any{1, "g1"}, []any{len(a.Providers), a.Providers[0].UID})
 	same(t, "claim", "true", string(all["google"].Claims["admin"]))
 }
 
@@ -499,9 +497,8 @@ func TestLostAnswerOfAnImport(t *testing.T) {
 			if err == nil && len(refused) != 2 {
 				t.Errorf("refused %v: those that are there must be told", refused)
 			}
-			if there := listed(t, opened(t, p).Reader, ""); len(there) != 2 || there["a"].Created != 1000 {
-				t.Errorf("%+v", there)
-			}
+			there := listed(t, opened(t, p).Reader, "")
+			same(t, "accounts, and when one was made", []any{2, int64(1000)}, []any{len(there), there["a"].Created})
 		})
 	}
 }

@@ -1,9 +1,8 @@
 package cascade_test
 
 import (
+	"fmt"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/firesweep/firesweep/emulator/check"
 	"github.com/firesweep/firesweep/shared/cascade"
@@ -98,8 +97,6 @@ func TestChangedOfWhatIsMissing(t *testing.T) {
 		{fields{"profile": fields{"address": fields{"street": "x"}, "n": true}}, fields{"address": fields{}, "n": true}},
 	} {
 		field, got := cascade.Changed(tt.data, "profile.address.street", documents.DeleteField)
-		if diff := cmp.Diff(tt.want, got); field != "profile" || diff != "" {
-			t.Errorf("%v: %s (-want +got):\n%s", tt.data, field, diff)
-		}
+		check.Same(t, fmt.Sprint(tt.data), []any{"profile", tt.want}, []any{field, got})
 	}
 }

@@ -108,12 +108,10 @@ func TestDryRunMustBeSaid(t *testing.T) {
 		c, err := Load(env(append(project, "DRY_RUN", value)...), nil, Firestore)
 		check.Same(t, "DRY_RUN="+value, []any{nil, value}, []any{err, strconv.FormatBool(c.DryRun)})
 	}
-	if c, err := Load(env(append(project, "FIRESTORE_EMULATOR_HOST", "127.0.0.1:1")...), nil, Firestore); err != nil || c.DryRun {
-		t.Errorf("on emulators: %t, %v", c.DryRun, err)
-	}
-	if c, err := Load(Previewing(env(append(project, "DRY_RUN", "false")...)), nil, Firestore); err != nil || !c.DryRun {
-		t.Errorf("previewing: %t, %v", c.DryRun, err)
-	}
+	c, err := Load(env(append(project, "FIRESTORE_EMULATOR_HOST", "127.0.0.1:1")...), nil, Firestore)
+	check.Same(t, "on emulators", []any{false, nil}, []any{c.DryRun, err})
+	c, err = Load(Previewing(env(append(project, "DRY_RUN", "false")...)), nil, Firestore)
+	check.Same(t, "previewing", []any{true, nil}, []any{c.DryRun, err})
 }
 
 func TestLoadRefusesToMixEmulatorsAndGoogle(t *testing.T) {

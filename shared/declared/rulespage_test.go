@@ -100,9 +100,7 @@ func TestRuleOfThePage(t *testing.T) {
 		t.Fatal("docs/rules.md has no rule")
 	}
 	page, err := manifest.ParseRules(manifest.File{Name: "docs/rules.md", Text: []byte(block[1])})
-	if err != nil || len(page) != 1 {
-		t.Fatalf("docs/rules.md begins with %d rules: %v", len(page), err)
-	}
+	check.Same(t, "rules with which docs/rules.md begins", []any{1, nil}, []any{len(page), err})
 	for _, e := range examples(t) {
 		if e.Name != page[0].Name {
 			continue

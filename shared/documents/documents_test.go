@@ -203,9 +203,8 @@ func TestGet(t *testing.T) {
 		all["things/c"].Path != "things/c" || all["things/c"].UpdateTime.IsZero() {
 		t.Errorf("GetAll = %+v, %v", all, err)
 	}
-	if none, err := r.GetAll(ctx, nil); err != nil || len(none) != 0 {
-		t.Errorf("GetAll of nothing = %v, %v", none, err)
-	}
+	none, err := r.GetAll(ctx, nil)
+	same(t, "GetAll of nothing", []any{0, nil}, []any{len(none), err})
 	same(t, "reads", int64(2+3), m.Usage().FirestoreReads)
 	for _, path := range []string{"", "things", "things//b", "things/a/sub"} {
 		_, _, err := r.Get(ctx, path)
@@ -304,9 +303,8 @@ func TestTransact(t *testing.T) {
 	err = transact(ctx, c.Writer(free{}), func(tx *documents.Transaction) error {
 		return errors.Join(tx.Apply(write(documents.Set, "things/d", map[string]any{})), refused)
 	})
-	if !errors.Is(err, refused) || len(p.Documents(t, "things")) != 3 {
-		t.Errorf("err %v; an error of the function must leave everything as it was", err)
-	}
+	check.Is(t, "commit", err, refused) // an error of the function must leave everything as it was
+	same(t, "things", 3, len(p.Documents(t, "things")))
 }
 
 // TestTransactionsTakeTurnsOnEmulators has transactions query one collection and write to it, which on the emulator are

@@ -45,9 +45,8 @@ func TestMistakenIDs(t *testing.T) {
 	} {
 		check.Same(t, "ValidID of "+id, want, ValidID(id))
 		check.Same(t, "ValidName of "+id, true, ValidName(id))
-		if ref, err := RefOf("things/" + id); err != nil || ref.ID != id {
-			t.Errorf("RefOf(things/%s) = %v, %v", id, ref, err)
-		}
+		ref, err := RefOf("things/" + id)
+		check.Same(t, "RefOf(things/"+id+")", []any{id, nil}, []any{ref.ID, err})
 	}
 	for _, id := range []string{"", ".", "..", "__x__", "__id__", "__id7x__", "a/b", "\xff", strings.Repeat("x", 1501)} {
 		if ValidID(id) || ValidName(id) {
@@ -81,10 +80,9 @@ func TestIDIn(t *testing.T) {
 			t.Errorf("IDIn(users, %v) = %q, %v, want %q", tt.value, id, ok, tt.want)
 		}
 	}
-	if id, ok := d.IDIn("teams/t/users", ref(database+"/documents/teams/t/users/u1")); !ok || id != "u1" {
-		t.Errorf("in a subcollection: %q, %v", id, ok)
-	}
-	_, ok := (Document{}).IDIn("users", ref("/documents/users/u1"))
+	id, ok := d.IDIn("teams/t/users", ref(database+"/documents/teams/t/users/u1"))
+	check.Same(t, "in a subcollection", []any{"u1", true}, []any{id, ok})
+	_, ok = (Document{}).IDIn("users", ref("/documents/users/u1"))
 	check.Same(t, "a document of no database refers to one", false, ok)
 }
 
@@ -162,9 +160,7 @@ func TestNumbers(t *testing.T) {
 		if isNumber != tt.isNumber || isNumber && number != tt.number {
 			t.Errorf("%s: number %v, %v", name, number, isNumber)
 		}
-		if isWhole != tt.isWhole || whole != tt.whole {
-			t.Errorf("%s: whole %v, %v", name, whole, isWhole)
-		}
+		check.Same(t, name+": whole", []any{tt.whole, tt.isWhole}, []any{whole, isWhole})
 	}
 }
 

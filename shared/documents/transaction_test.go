@@ -133,12 +133,11 @@ func TestAtMost(t *testing.T) {
 	whole := sent
 	n, err = read(whole)
 	same(t, "as many bytes as there are", []any{200_000, nil}, []any{n, err})
-	if n, err := read(whole - 1); n != 0 || !errors.Is(err, documents.ErrTooMuch) {
-		t.Errorf("one byte less: %d, %v", n, err)
-	}
-	if all, err := c.Reader().GetAll(ctx, paths); err != nil || len(all) != 20 {
-		t.Errorf("afterwards: %d, %v", len(all), err)
-	}
+	n, err = read(whole - 1)
+	same(t, "one byte less", 0, n)
+	check.Is(t, "one byte less", err, documents.ErrTooMuch)
+	all, err := c.Reader().GetAll(ctx, paths)
+	same(t, "afterwards", []any{20, nil}, []any{len(all), err})
 }
 
 // TestCommit makes all writes or none, each on its own condition, at the pace, and sends nothing twice.
@@ -249,9 +248,7 @@ func TestTransactionsOfUnsureEnd(t *testing.T) {
 				}
 				return tx.Apply(write(documents.Set, "things/a", map[string]any{"n": 1}))
 			})
-			if (err != nil) != tt.fails || unsure != tt.unsure || at.IsZero() != tt.fails {
-				t.Errorf("at %s, unsure %t, %v", at, unsure, err)
-			}
+			same(t, "fails, is unsure, says no time", []bool{tt.fails, tt.unsure, tt.fails}, []bool{err != nil, unsure, at.IsZero()})
 		})
 	}
 }

@@ -108,16 +108,14 @@ func TestNoRequestLiftsTheDryRunOfADeployment(t *testing.T) {
 	f := newFunction(t, thingsJob(10))
 	f.Env["DRY_RUN"] = "true"
 	seed(t, f, 1)
-	if got := f.Run(t, ""); !got.DryRun || len(left(t, f)) != 1 {
-		t.Errorf("report %+v, want a preview", got)
-	}
+	got := f.Run(t, "")
+	enginetest.Want(t, "a preview, and what is left", []any{true, 1}, []any{got.DryRun, len(left(t, f))})
 	w := f.Post(t, `{"dryRun":false}`)
 	wantAnswer(t, "answer", w, http.StatusBadRequest, "DRY_RUN is true")
 	enginetest.Want(t, "left", 1, len(left(t, f)))
 	f.Env["DRY_RUN"] = "false"
-	if got := f.Run(t, `{"dryRun":true}`); !got.DryRun || len(left(t, f)) != 1 {
-		t.Errorf("report %+v, want a preview", got)
-	}
+	got = f.Run(t, `{"dryRun":true}`)
+	enginetest.Want(t, "a preview, and what is left", []any{true, 1}, []any{got.DryRun, len(left(t, f))})
 }
 
 // TestRefusedRequestsRunNothing: the log says so, and nothing of a body but the names of its fields.

@@ -82,9 +82,9 @@ func TestPlanRefusesWrites(t *testing.T) {
 	seed(t, f, 1)
 	f.Put(t, "posts/one", nil, nil)
 	f.Hooks.WatchWriters(func(d documents.Writer, o objects.Writer) { documentWriter, objectWriter = d, o })
-	if rep, err := f.Plan(t.Context(), engine.Options{}); err != nil || rep.Status != report.Completed {
-		t.Fatalf("%+v, %v", rep, err)
-	}
+	rep, err := f.Plan(t.Context(), engine.Options{})
+	ok(t, err)
+	enginetest.Want(t, "status", report.Completed, rep.Status)
 	check.Fails(t, document, "this connection only reads")
 	check.Fails(t, object, "this connection only reads")
 	want := []string{"posts/one"}

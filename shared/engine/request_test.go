@@ -92,9 +92,7 @@ func TestRunTime(t *testing.T) {
 				h.Set("X-CloudScheduler-ScheduleTime", tt.header)
 			}
 			got, scheduled, err := runTime(h, false, wall, tt.emulated)
-			if scheduled != (tt.header != "" && tt.want != "") {
-				t.Errorf("scheduled %v", scheduled)
-			}
+			check.Same(t, "scheduled", tt.header != "" && tt.want != "", scheduled)
 			if tt.want == "" {
 				if err == nil || len(tt.header) <= 64 && !strings.Contains(err.Error(), tt.header) || strings.Contains(err.Error(), "xy") {
 					t.Fatalf("%s, %v; want an error that names the value", got, err)
@@ -129,9 +127,8 @@ func TestRunTimeOfAWorker(t *testing.T) {
 		if tt.scheduled {
 			h.Set("X-CloudScheduler-ScheduleTime", scheduled.Format(time.RFC3339Nano))
 		}
-		if got, _, err := runTime(h, tt.worker, wall, false); err != nil || !got.Equal(tt.want) {
-			t.Errorf("%s: %s, %v; want %s", name, got, err, tt.want)
-		}
+		got, _, err := runTime(h, tt.worker, wall, false)
+		check.Same(t, name, []any{tt.want, nil}, []any{got, err})
 	}
 	h := http.Header{"Firesweep-Now": {"yesterday"}}
 	_, _, err := runTime(h, true, wall, false)
@@ -287,7 +284,5 @@ func TestSleepEndsACall(t *testing.T) {
 	looks := 0
 	d := deadline{clock: func() time.Time { return woken }, stopAt: begun.Add(time.Minute), canceled: func() bool { return false }}
 	d.stop.look, d.stop.looked = func() { looks++ }, begun
-	if !d.timeIsUp() || d.mustStop() || looks != 1 {
-		t.Errorf("time is up: %t, looks: %d", d.timeIsUp(), looks)
-	}
+	check.Same(t, "time is up, must stop, looks", []any{true, false, 1}, []any{d.timeIsUp(), d.mustStop(), looks})
 }

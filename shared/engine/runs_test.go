@@ -273,9 +273,8 @@ func TestStoppedBeforeAnything(t *testing.T) {
 
 	// A retry of the same schedule time does not begin again; the next time does, and so does a run by hand.
 	tell = false
-	if again := s.Run(t, ""); again.RunID != got.RunID || len(left(t, s.Function)) != 6 {
-		t.Errorf("a retry began again: %+v", again)
-	}
+	again := s.Run(t, "")
+	enginetest.Want(t, "a retry, and what is left", []any{got.RunID, 6}, []any{again.RunID, len(left(t, s.Function))})
 	oneLine(t, s.Function, "is not planned again: run "+got.RunID+" was stopped")
 	s.Now = s.Now.Add(time.Minute)
 	enginetest.WantReport(t, s.Run(t, ""), report.Completed, enginetest.Done("delete thing", 6))
@@ -289,9 +288,8 @@ func TestStopThatComesTooLate(t *testing.T) {
 			s.tell(t)
 		}
 	})
-	if got := s.Run(t, ""); got.Status != report.Completed || got.Stopped {
-		t.Errorf("%s, stopped %t", got.Status, got.Stopped)
-	}
+	got := s.Run(t, "")
+	enginetest.Want(t, "status, stopped", []any{report.Completed, false}, []any{got.Status, got.Stopped})
 	wantNoMark(t, job(t, s.Function))
 }
 
@@ -394,9 +392,7 @@ func TestStopOfARunThatIsNotUnderWay(t *testing.T) {
 				s.Set(t, "cleanupJobs/testJob", record)
 			}
 			run, _, err := jobstate.Store{Writer: s.writer, Job: "testJob"}.Stop(t.Context())
-			if run != "" || (err != nil) != (name == "foreign") {
-				t.Errorf("%s, %v", run, err)
-			}
+			enginetest.Want(t, "run, and whether that fails", []any{"", name == "foreign"}, []any{run, err != nil})
 			wantNoMark(t, job(t, s.Function))
 		})
 	}

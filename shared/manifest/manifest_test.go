@@ -412,9 +412,8 @@ func TestLock(t *testing.T) {
 
 	// A change of either list shows, but for line ends.
 	for text, same := range map[string]bool{rules: true, strings.ReplaceAll(rules, "\n", "\r\n"): true, rules + "\n": false} {
-		if got := lockOf(t, read(t), text); (got.Rules == lock.Rules) != same || got.Manifest != lock.Manifest {
-			t.Errorf("digests %s and %s, want the first to be the same: %t", got.Rules, got.Manifest, same)
-		}
+		got := lockOf(t, read(t), text)
+		check.Same(t, "the same rules, and the manifest", []any{same, lock.Manifest}, []any{got.Rules == lock.Rules, got.Manifest})
 	}
 	if other := lockOf(t, read(t)+"\n", rules); other.Manifest == lock.Manifest || other.Rules != lock.Rules {
 		t.Errorf("digests %s and %s of another manifest", other.Rules, other.Manifest)

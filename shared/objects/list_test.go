@@ -378,9 +378,7 @@ func FuzzListing(f *testing.F) {
 		names = slices.Compact(names)
 		want := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name <= after && after != "" })
 		got, err := fake(names).list(t.Context(), "", Names{From: after, After: after != ""}, strings.Fields(saved))
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%d names behind %q: %d and %v", len(want), after, len(got), err)
-		}
+		check.Same(t, fmt.Sprintf("behind %q", after), []any{want, nil}, []any{got, err})
 		c := Cutter{every: 3}
 		for _, name := range names {
 			c.n += cutEvery / 7

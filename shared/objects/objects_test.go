@@ -337,9 +337,9 @@ func TestAsleepBetweenDeletions(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "delete object a: ") || errors.Is(err, late) || !objects.Unsure(err) {
 			t.Errorf("%v; want the answer of the request that was sent", err)
 		}
-		if err = w.Delete(t.Context(), objects.Deletion{Name: "a", Generation: 1}); !errors.Is(err, late) || sent != 1 {
-			t.Errorf("%v after %d requests, want %v after one", err, sent, late)
-		}
+		err = w.Delete(t.Context(), objects.Deletion{Name: "a", Generation: 1})
+		check.Is(t, "no time", err, late)
+		same(t, "requests", 1, sent)
 	})
 }
 
@@ -408,9 +408,8 @@ func TestReadings(t *testing.T) {
 	} {
 		var asked []string
 		none := func(name string) bool { asked = append(asked, name); return false }
-		if found, ok := texts.Objects(text, none); len(found) > 0 || !ok {
-			t.Errorf("%q leads to %q where there are none (%t)", text, found, ok)
-		}
+		found, ok := texts.Objects(text, none)
+		same(t, text+", where there are none", []any{0, true}, []any{len(found), ok})
 		names, ok := texts.Objects(text, func(name string) bool {
 			same(t, fmt.Sprintf("whether %q asks about %q", text, name), true, slices.Contains(asked, name))
 			return slices.Contains(there, name)
@@ -462,16 +461,13 @@ func TestMentioned(t *testing.T) {
 		"gs://x/p/b.png", `https:\/\/firebasestorage.googleapis.com\/v0\/b\/x\/o\/p%2Fb.png`, "p&#47;b.png", "p/b.png.", "(p/b.png)",
 	} {
 		names, all := objects.Mentioned(text, "p/")
-		if !all || !slices.Contains(names, "p/b.png") {
-			t.Errorf("%q means %q", text, names)
-		}
+		same(t, text+" means all, and one of them", []bool{true, true}, []bool{all, slices.Contains(names, "p/b.png")})
 	}
 	names, _ := objects.Mentioned("p/Cafe\u0301+noir.png", "p/")
 	same(t, "an accent", true, slices.Contains(names, objects.Spelling("p/Café noir.png")))
 	for _, text := range []string{"", "b.png", "q/b.png", "shop/b.png", "p", "p/", "https://example.com/b.png"} {
-		if names, all := objects.Mentioned(text, "p/"); len(names) > 0 || !all {
-			t.Errorf("%q means %q", text, names)
-		}
+		names, all := objects.Mentioned(text, "p/")
+		same(t, text, []any{0, true}, []any{len(names), all})
 	}
 	var many strings.Builder
 	for i := range 20_000 {

@@ -1,7 +1,6 @@
 package objects
 
 import (
-	"errors"
 	"net/url"
 	"strings"
 	"testing"
@@ -102,9 +101,8 @@ func TestObjectName(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := ObjectName(tt.url, ours, emulator)
-			if got != tt.want || !errors.Is(err, tt.err) {
-				t.Errorf("ObjectName(%q) = %q, %v; want %q, %v", tt.url, got, err, tt.want, tt.err)
-			}
+			check.Same(t, tt.url, tt.want, got)
+			check.Is(t, tt.url, err, tt.err)
 		})
 	}
 	if got, err := ObjectName("http://127.0.0.1:9199/v0/b/"+ours+"/o/posts%2Fa.png", ours, ""); err == nil {

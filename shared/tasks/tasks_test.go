@@ -60,9 +60,9 @@ func TestEnqueue(t *testing.T) {
 	got := []string{r.GetHttpMethod().String(), r.GetUrl(), string(r.GetBody()), r.GetHeaders()["Content-Type"], r.GetHeaders()["X-Now"]}
 	want := []string{"POST", "https://worker.example/f", `{"project_id":"p1"}`, "application/json", "then"}
 	check.Same(t, "method, URL, body and headers", want, got)
-	if token := r.GetOidcToken(); token.GetServiceAccountEmail() != "tasks@example.iam.gserviceaccount.com" || token.GetAudience() != "https://worker.example" {
-		t.Errorf("token %v", token)
-	}
+	of := r.GetOidcToken()
+	check.Same(t, "token", []string{"tasks@example.iam.gserviceaccount.com", "https://worker.example"},
+		[]string{of.GetServiceAccountEmail(), of.GetAudience()})
 }
 
 func TestLostAnswerAndTransientFailure(t *testing.T) {

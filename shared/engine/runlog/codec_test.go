@@ -78,19 +78,18 @@ func TestPackWhatIsLarge(t *testing.T) {
 	}
 	got, err := Unpack(entries)
 	ok(t, err)
-	check.Same(t, "records", 2, len(got))
+	check.Same(t, "records, and the large one", []any{2, large}, []any{len(got), got[1].Write.Before["x"].GetBytesValue()})
 	for name, broken := range map[string][][]byte{
 		"none": nil, "without the last": entries[:len(entries)-1], "in another order": {entries[1], entries[0]}, "no log": {[]byte("x")},
 	} {
-		if got, err := Unpack(broken); err == nil || got != nil {
-			t.Errorf("%s: %d records, %v", name, len(got), err)
-		}
+		got, err := Unpack(broken)
+		check.Fails(t, err)
+		check.Same(t, name+": records", 0, len(got))
 	}
 	small, err := undo.Of(documents.Write{Op: documents.Delete, Ref: ref("small")}, documents.Document{Data: map[string]any{"text": strings.Repeat("spam ", 50)}}, true)
 	ok(t, err)
-	if entries, err := Pack(slices.Repeat([]undo.Record{small}, 400)); err != nil || len(entries) != 1 {
-		t.Errorf("400 small documents take %d entries, %v", len(entries), err)
-	}
+	entries, err = Pack(slices.Repeat([]undo.Record{small}, 400))
+	check.Same(t, "entries of 400 small documents", []any{1, nil}, []any{len(entries), err})
 }
 
 // TestPackTooMuch: what could not be read again is not packed, and fewer items have a chance.

@@ -76,9 +76,8 @@ func TestKeptSaysWhatIsThere(t *testing.T) {
 		{criteria.Condition{Field: "role", Ops: criteria.Ops{"==": "x"}}, nil, "role is not x"},
 	} {
 		of := documents.Document{Data: tt.data}.Lookup
-		if got, invalid := tt.of.Kept(tt.of.Holds(of), of); got != tt.want || invalid != (tt.want == another) {
-			t.Errorf("%s, %v: %s (%t), want %s", tt.of.Words(), tt.data, got, invalid, tt.want)
-		}
+		got, invalid := tt.of.Kept(tt.of.Holds(of), of)
+		check.Same(t, fmt.Sprint(tt.of.Words(), tt.data), []any{tt.want, tt.want == another}, []any{got, invalid})
 	}
 }
 

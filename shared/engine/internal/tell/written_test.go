@@ -47,9 +47,8 @@ func TestWrittenLinesFitCloudLogging(t *testing.T) {
 			Writes  []written `json:"writes"`
 		}
 		check.OK(t, json.Unmarshal([]byte(text), &line))
-		if len(line.Message) > 2*maxWrittenMessage || !strings.HasPrefix(line.Message, "testJob wrote: ") {
-			t.Errorf("message of %d bytes %.100q", len(line.Message), line.Message)
-		}
+		check.Holds(t, line.Message, "testJob wrote: ")
+		check.Same(t, "a message too long", false, len(line.Message) > 2*maxWrittenMessage)
 		for _, w := range line.Writes {
 			if found[w.Path] {
 				t.Errorf("%.20q is named twice", w.Path)

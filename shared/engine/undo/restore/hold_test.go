@@ -155,9 +155,9 @@ func TestTooManyToKeep(t *testing.T) {
 	rep := w.run(t)
 	for _, apply := range []bool{false, true} {
 		o := restore.Options{Apply: apply, Where: &restore.Where{Field: "name", Value: "x"}}
-		if err := w.tried(t, rep.RunID, o); !errors.Is(err, restore.ErrMany) || len(w.Documents(t, "drafts")) != 0 {
-			t.Errorf("%v, %d drafts", err, len(w.Documents(t, "drafts")))
-		}
+		err := w.tried(t, rep.RunID, o)
+		check.Is(t, "many", err, restore.ErrMany)
+		enginetest.Want(t, "drafts", 0, len(w.Documents(t, "drafts")))
 	}
 	w.keeps(t)
 }
@@ -301,13 +301,13 @@ func TestTwoUndosOfARun(t *testing.T) {
 	w, rep := newRun(t)
 	w.lease(t, undo.HolderPrefix+rep.RunID, time.Minute)
 	until := w.Clock().Add(time.Minute).UTC().Format("T15:04")
-	if err := w.tried(t, rep.RunID, apply); !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), until) {
-		t.Errorf("after one that was killed: %v, want that it ends at %s", err, until)
-	}
+	err := w.tried(t, rep.RunID, apply)
+	check.Is(t, "after one that was killed", err, restore.ErrUnderWay)
+	check.Fails(t, err, until)
 	now := w.Clock().Add(2 * time.Minute)
 	w.Clock = func() time.Time { return now }
 	var once sync.Once
-	err := w.restorer.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error {
+	err = w.restorer.Undo(t.Context(), rep.RunID, apply, func(restore.Outcome) error {
 		once.Do(func() { check.Is(t, "beside another", w.tried(t, rep.RunID, apply), restore.ErrUnderWay) })
 		return nil
 	})
@@ -379,9 +379,8 @@ func TestOperatorsClockIsOff(t *testing.T) {
 			for _, apply := range []bool{false, true} {
 				w.lease(t, "testJob-other", time.Minute)
 				err := w.tried(t, rep.RunID, restore.Options{Apply: apply})
-				if !errors.Is(err, restore.ErrUnderWay) || !strings.Contains(err.Error(), "testJob-other") {
-					t.Errorf("apply %t: beside a run: %v", apply, err)
-				}
+				check.Is(t, "beside a run", err, restore.ErrUnderWay)
+				check.Fails(t, err, "testJob-other")
 			}
 			w.Set(t, "cleanupJobs/another", enginetest.Leased("another-1", time.Now().Add(-time.Minute)))
 			w.lease(t, "testJob-other", -time.Minute)
