@@ -126,7 +126,8 @@ func TestEncodeWhatIsWritten(t *testing.T) {
 	check.Same(t, "encoded", want, got, protocmp.Transform())
 	for name, v := range map[string]any{"a channel": make(chan int), "a struct": struct{}{},
 		"deep": []any{map[string]any{"y": struct{}{}}}, "replaced": documents.ServerTimestamp, "removed": documents.DeleteField} {
-		_, err := encode.Fields(map[string]any{"f": v})
-		check.Fails(t, err, "field f")
+		if _, err := encode.Fields(map[string]any{"f": v}); err == nil || !strings.Contains(err.Error(), "field f") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
