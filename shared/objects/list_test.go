@@ -542,9 +542,7 @@ var namings = []naming{
 		return fmt.Sprintf("%04d/%02d/%02d/IMG_%05d.jpg", 2015+day/336, 1+day/28%12, 1+day%28, r.i%400)
 	}},
 	{"unicode", func(r namer) string { return r.kanji(3) + "/" + r.kanji(2) + ".jpg" }},
-	{"longprefix", func(r namer) string {
-		return strings.Repeat("abcdefghij", 20) + "/" + r.text(12, base62) + ".jpg"
-	}},
+	{"longprefix", func(r namer) string { return strings.Repeat("abcdefghij", 20) + "/" + r.text(12, base62) + ".jpg" }},
 	{"unpadded", func(r namer) string { return fmt.Sprintf("%d.jpg", r.i) }},
 	{"skew", func(r namer) string { return fmt.Sprintf("all/%010d.jpg", int64(math.Pow(r.Float64(), 6)*9.99e9)) }},
 	{"clusters", func(r namer) string {
