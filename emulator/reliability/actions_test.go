@@ -71,10 +71,8 @@ var during = now.Add(time.Minute)
 
 var actions = map[string][]action{
 	"cleanupOrphanedMedia": {
-		{
-			name: "the post is published", do: publish("posts/user-hana/never posted.png", "post-published"),
-			kept: []string{"posts/post-published"}, objects: []string{ofBucket + "posts/user-hana/never posted.png"},
-		},
+		{name: "the post is published", do: publish("posts/user-hana/never posted.png", "post-published"),
+			kept: []string{"posts/post-published"}, objects: []string{ofBucket + "posts/user-hana/never posted.png"}},
 		{
 			name: "the circle is restored, with its post and a new icon", do: restoreCircle,
 			kept: []string{"circles/circle-closed", "posts/post-in-closed-circle", "comments/on-closed-1", "comments/on-closed-2",
@@ -94,10 +92,9 @@ var actions = map[string][]action{
 				b.Create(w.content.Firestore.Doc("inquiries/inquiry-login/messages/m0-new"), newMessage)
 			}),
 		},
-		{
-			name: "the inquiry is reopened", do: update("inquiries/inquiry-silent", nil, map[string]any{"status": "in_progress"}),
-			kept: []string{"inquiries/inquiry-silent", "archivedInquiries/inquiry-silent"},
-		},
+		{name: "the inquiry is reopened",
+			do:   update("inquiries/inquiry-silent", nil, map[string]any{"status": "in_progress"}),
+			kept: []string{"inquiries/inquiry-silent", "archivedInquiries/inquiry-silent"}},
 		{
 			name: "the inquiry to announce is reopened", do: update("inquiries/inquiry-resolved-anew", nil,
 				map[string]any{"status": "open"}),
@@ -113,29 +110,22 @@ var actions = map[string][]action{
 			objects: []string{ofBucket + "posts/user-mio/cinema.png", ofBucket + "circles/circle-cinema/icon/icon.png"},
 			then:    unmarked("circles/circle-cinema", circleMark),
 		},
-		{
-			name: "the circle to warn about is posted to", do: postTo("circle-haiku"),
+		{name: "the circle to warn about is posted to", do: postTo("circle-haiku"),
 			kept: []string{"circles/circle-haiku", "posts/post-haiku", "posts/post-new-circle-haiku"},
-			made: []string{"circleId:circle-haiku"}, then: unmarked("circles/circle-haiku", circleMark),
-		},
+			made: []string{"circleId:circle-haiku"}, then: unmarked("circles/circle-haiku", circleMark)},
 	},
 	"cleanupBannedUsers": {
-		{
-			name: "the user is unbanned", do: update("users/user-banned-last-month", nil, map[string]any{"banStatus": "none"}),
-			kept: []string{"users/user-banned-last-month"}, accounts: []string{ofAccount + "user-banned-last-month"},
-		},
+		{name: "the user is unbanned", do: update("users/user-banned-last-month", nil, map[string]any{"banStatus": "none"}),
+			kept: []string{"users/user-banned-last-month"}, accounts: []string{ofAccount + "user-banned-last-month"}},
 	},
 	"cleanupReports": {
-		{
-			name: "the report is reopened", do: update("reports/reviewed-last-winter", nil, map[string]any{"status": "pending"}),
-			kept: []string{"reports/reviewed-last-winter"},
-		},
+		{name: "the report is reopened",
+			do:   update("reports/reviewed-last-winter", nil, map[string]any{"status": "pending"}),
+			kept: []string{"reports/reviewed-last-winter"}},
 	},
 	"cleanExpiredComped": {
-		{
-			name: "the member pays", do: update("members/member-comped", nil, map[string]any{"status": "paid"}),
-			kept: []string{"members/member-comped"}, made: []string{"member_id:member-comped "},
-		},
+		{name: "the member pays", do: update("members/member-comped", nil, map[string]any{"status": "paid"}),
+			kept: []string{"members/member-comped"}, made: []string{"member_id:member-comped "}},
 		{
 			name: "the subscription is renewed", do: update("members_products/comp-expired-too", nil, map[string]any{"expiry_at": nil}),
 			kept: []string{"members_products/comp-expired-too", "members/member-comped-twice"}, made: []string{
@@ -156,10 +146,9 @@ var actions = map[string][]action{
 		},
 	},
 	"removeUnacceptedMemberInvites": {
-		{
-			name: "the invite is accepted", do: update("members/invited-last-year", nil, map[string]any{"user_id": "user-new"}),
-			kept: []string{"members/invited-last-year"},
-		},
+		{name: "the invite is accepted",
+			do:   update("members/invited-last-year", nil, map[string]any{"user_id": "user-new"}),
+			kept: []string{"members/invited-last-year"}},
 	},
 	"cleanupPlaceholderUsers": {
 		{
@@ -167,11 +156,9 @@ var actions = map[string][]action{
 			kept: []string{"posts/post-new", "users/placeholder-unused"}, accounts: []string{ofAccount + "placeholder-unused"},
 			then: referred,
 		},
-		{
-			name: "the placeholder is taken up by an import",
+		{name: "the placeholder is taken up by an import",
 			do:   update("import_placeholder_user_details/detail-released", nil, map[string]any{"namespace_id": "group"}),
-			kept: []string{"import_placeholder_user_details/detail-released", "users/placeholder-released"},
-		},
+			kept: []string{"import_placeholder_user_details/detail-released", "users/placeholder-released"}},
 	},
 }
 

@@ -51,9 +51,8 @@ func TestDifferences(t *testing.T) {
 	at := time.Date(2026, 1, 10, 15, 0, 0, 1999, time.UTC)
 	want := map[string]any{"n": 1, "at": at, "all": []string{"x"}, "deep": map[string]any{"f": nil}}
 	left := func(n, f any) sampledata.State {
-		return sampledata.State{Documents: map[string]map[string]any{"c/d": {
-			"n": n, "at": at.Truncate(time.Microsecond), "all": []any{"x"}, "deep": map[string]any{"f": f},
-		}}}
+		return sampledata.State{Documents: map[string]map[string]any{"c/d": {"n": n, "at": at.Truncate(time.Microsecond),
+			"all": []any{"x"}, "deep": map[string]any{"f": f}}}}
 	}
 	s := sampledata.Sample{Documents: []sampledata.Document{{Path: "c/d", After: want}}}
 	for _, tt := range []struct {

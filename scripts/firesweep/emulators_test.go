@@ -74,27 +74,20 @@ func TestEmulatorsOfADemoProject(t *testing.T) {
 				"singleProjectMode":true,"firestore":` + at(fire) + `,"auth":` + at(auth) + `,"storage":` + at(nobody) + `}}`,
 			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth},
 		},
-		"the hub before firebase.json": {
-			firebase: `{"emulators":{"firestore":` + at(nobody) + `}}`,
+		"the hub before firebase.json": {firebase: `{"emulators":{"firestore":` + at(nobody) + `}}`,
 			hub:      `{"version":"14","origins":["http://127.0.0.1:1",` + fmt.Sprintf("%q", origin) + `]}`,
-			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth, "STORAGE_EMULATOR_HOST": storage},
-		},
-		"a hub that is gone": {
-			firebase: `{"emulators":{"firestore":` + at(fire) + `,"auth":` + at(nobody) + `}}`,
+			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth, "STORAGE_EMULATOR_HOST": storage}},
+		"a hub that is gone": {firebase: `{"emulators":{"firestore":` + at(fire) + `,"auth":` + at(nobody) + `}}`,
 			hub:      `{"version":"14","origins":["http://127.0.0.1:1"]}`,
-			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire},
-		},
-		"a hub without Firestore": {
-			firebase: `{"emulators":{"firestore":` + at(fire) + `}}`,
-			hub:      fmt.Sprintf(`{"origins":[%q]}`, hub(`{"auth":`+at(auth)+`}`)), refused: "and none of Firestore answers",
-		},
+			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire}},
+		"a hub without Firestore": {firebase: `{"emulators":{"firestore":` + at(fire) + `}}`,
+			hub: fmt.Sprintf(`{"origins":[%q]}`, hub(`{"auth":`+at(auth)+`}`)), refused: "and none of Firestore answers"},
 		"one that does not answer": {
 			hub:     fmt.Sprintf(`{"origins":[%q]}`, hub(`{"firestore":`+at(fire)+`,"auth":`+at(nobody)+`}`)),
 			refused: "FIREBASE_AUTH_EMULATOR_HOST names an emulator that does not answer",
 		},
-		"variables": {
-			firebase: `{"emulators":{"firestore":` + at(nobody) + `}}`, env: map[string]string{"FIRESTORE_EMULATOR_HOST": fire}, exported: map[string]string{},
-		},
+		"variables": {firebase: `{"emulators":{"firestore":` + at(nobody) + `}}`,
+			env: map[string]string{"FIRESTORE_EMULATOR_HOST": fire}, exported: map[string]string{}},
 		"a variable of another": {
 			hub:      fmt.Sprintf(`{"origins":[%q]}`, hub(`{"firestore":`+at(fire)+`,"storage":`+at(nobody)+`}`)),
 			env:      map[string]string{"FIREBASE_STORAGE_EMULATOR_HOST": storage},

@@ -478,10 +478,8 @@ func TestLostAnswerOfAnImport(t *testing.T) {
 	}{
 		"once":  {[]error{broken, nil}, ""},
 		"often": {[]error{unavailable, broken, unavailable, broken, unavailable, nil}, ""},
-		"always": {
-			[]error{broken, broken, broken, broken, broken, broken, errors.New("one call too many")},
-			"import 2 accounts: connection reset",
-		},
+		"always": {[]error{broken, broken, broken, broken, broken, broken, errors.New("one call too many")},
+			"import 2 accounts: connection reset"},
 		"refused": {[]error{&googleapi.Error{Code: http.StatusForbidden, Message: "no right"}, nil}, "import 2 accounts: no right"},
 		"ended":   {[]error{context.Canceled, nil}, "import 2 accounts: context canceled"},
 	} {

@@ -217,14 +217,10 @@ func TestImport(t *testing.T) {
 				{LocalId: "b", ProviderUserInfo: at("x.com")}}},
 			outcome{whole: "DUPLICATE_RAW_ID : Provider id(x.com), Raw id(g1)", want: "one old"}, nil,
 		},
-		"uid twice": {
-			importing{ForceSendFields: never, Users: []*account{{LocalId: "a"}, {LocalId: "a"}}},
-			outcome{whole: "DUPLICATE_LOCAL_ID : a", want: "one old"}, nil,
-		},
-		"without id": {
-			importing{Users: []*account{{DisplayName: "x"}, {LocalId: "a"}}},
-			outcome{refused: map[int]string{0: "localId is missing"}, want: "a , one old"}, nil,
-		},
+		"uid twice": {importing{ForceSendFields: never, Users: []*account{{LocalId: "a"}, {LocalId: "a"}}},
+			outcome{whole: "DUPLICATE_LOCAL_ID : a", want: "one old"}, nil},
+		"without id": {importing{Users: []*account{{DisplayName: "x"}, {LocalId: "a"}}},
+			outcome{refused: map[int]string{0: "localId is missing"}, want: "a , one old"}, nil},
 		"none": {importing{}, outcome{whole: "MISSING_USER_ACCOUNT", want: "one old"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -48,9 +48,8 @@ func TestNumbersAndShares(t *testing.T) {
 		"a rule's own":           {counts: []cleanup.Count{of(20, 5, 25)}},
 		"more than a rule's own": {counts: []cleanup.Count{of(20, 5, 24)}, want: []*cleanup.LimitError{ofRule}},
 		"all may be due":         {counts: []cleanup.Count{of(2000, 2000, 100)}},
-		"each collection on its own": {
-			counts: []cleanup.Count{of(20, 20, 0), {Collection: "circles", Looked: 1000}}, want: []*cleanup.LimitError{tripped(20, 20, 50)},
-		},
+		"each collection on its own": {counts: []cleanup.Count{of(20, 20, 0), {Collection: "circles", Looked: 1000}},
+			want: []*cleanup.LimitError{tripped(20, 20, 50)}},
 		"lifted": {counts: []cleanup.Count{of(20, 20, 0)}, lifted: true},
 	} {
 		p := plannerOf(tt.lifted)
