@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"unicode"
-
-	"github.com/firesweep/firesweep/emulator/check"
 )
 
 // TestTheActionsComment: what users wrote adds no line to it, is no command, mention or link, and hides nothing.
@@ -53,7 +51,9 @@ func TestTheActionsComment(t *testing.T) {
 			}
 			shown += strings.Count(line, `nl\u{a}forged &lt;b&gt;@org/team\u{202e}\u{9b}\u{1b}\u{200b}\u{2028}\u{e0041} end`)
 		}
-		check.Same(t, key+": how often what users wrote is shown in\n"+string(out), 8, shown)
+		if shown != 8 {
+			t.Errorf("%s: what users wrote is shown %d times, want 8:\n%s", key, shown, out)
+		}
 	}
 }
 

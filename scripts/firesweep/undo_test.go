@@ -265,7 +265,9 @@ func TestWhatIsListedOfThings(t *testing.T) {
 	}
 	for _, thing := range things {
 		for _, field := range thing.Fields {
-			want(t, "values that are listed of "+field.Name, []any{nil, nil}, []any{field.Before, field.After})
+			if field.Before != nil || field.After != nil {
+				t.Errorf("what was in %s of %s is listed", field.Name, thing.Target)
+			}
 		}
 	}
 	// What runs --of names, undo takes.
