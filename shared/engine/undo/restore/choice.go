@@ -42,7 +42,8 @@ func (u *undoing) chosen(records []undo.Record) []undo.Record {
 		case r.Item != "":
 			continue
 		case !u.isChosen(u.targetOf(r), item):
-		case !u.canHaveDone(r, item):
+		case r.Object != nil && u.Bucket == nil, r.Account != nil && u.Accounts == nil: // nothing to bring it back with
+		case !u.reach.canHaveDone(r, item):
 			u.refused[u.targetOf(r)] = true
 		default:
 			continue
@@ -50,14 +51,6 @@ func (u *undoing) chosen(records []undo.Record) []undo.Record {
 		chosen[i] = undo.Record{}
 	}
 	return chosen
-}
-
-// canHaveDone reports whether a run of the job can have done what a record says for an item.
-func (u *undoing) canHaveDone(r undo.Record, item string) bool {
-	if r.Object != nil && u.Bucket == nil || r.Account != nil && u.Accounts == nil {
-		return false
-	}
-	return u.reach.canHaveDone(r, item)
 }
 
 // isChosen reports whether a thing is to be taken back by itself, with the item that it belongs to, or with what led to that.

@@ -31,8 +31,8 @@ import (
 type Project struct {
 	Config   config.Config // says where that is
 	DB       documents.Writer
-	Bucket   *storage.BucketHandle  // nil: the job has none, so that no run of it can have deleted an object
-	Accounts *accounts.Importer     // nil: likewise an account
+	Bucket   *storage.BucketHandle  // nil: objects are left
+	Accounts *accounts.Importer     // nil: accounts are left
 	Clock    func() time.Time       // the operator's, for records and for how long something took: leases go by Firestore's
 	Jobs     map[string]cleanup.Job // by name: what their runs can have done
 	AtOnce   int                    // how many items come back side by side; 0: as many as are fast, in no order
