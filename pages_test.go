@@ -138,5 +138,5 @@ func TestDependenciesAreExplained(t *testing.T) {
 	}
 	slices.Sort(direct)
 	slices.Sort(explained)
-	check.Same(t, "the direct dependencies in go.mod, and those that CONTRIBUTING.md, Dependencies, says the use of", direct, explained)
+	check.Same(t, "direct dependencies in go.mod, and what CONTRIBUTING.md, Dependencies, explains", direct, explained)
 }

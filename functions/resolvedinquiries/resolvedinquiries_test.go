@@ -218,7 +218,8 @@ func TestArchiveOf(t *testing.T) {
 	whole := map[string]any{"messages": []any{"m"}, "archivedAt": now}
 	for name, tt := range map[string]struct{ data, own, want map[string]any }{
 		"restored from its archive": {map[string]any{"a": 1, "messages": "old", "archivedAt": nil}, whole,
-			map[string]any{"a": 1, "messages": []any{"m"}, "archivedAt": now, "original": map[string]any{"messages": "old", "archivedAt": nil}}},
+			map[string]any{"a": 1, "messages": []any{"m"}, "archivedAt": now,
+				"original": map[string]any{"messages": "old", "archivedAt": nil}}},
 		"restored twice": {
 			map[string]any{"messages": "old", "original": map[string]any{"messages": "older"}}, whole,
 			map[string]any{"messages": []any{"m"}, "archivedAt": now,

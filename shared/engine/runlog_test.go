@@ -93,7 +93,8 @@ func TestRetryOfAnAbortedRun(t *testing.T) {
 	enginetest.Want(t, "what the retry answers", first, again)
 	enginetest.Want(t, "queries of the retry", 0, f.Request.Count("RunQuery"))
 	enginetest.Want(t, "commits of the retry", 0, f.Request.Count("Commit"))
-	enginetest.Want(t, "runs, and who holds the job", []any{1, ""}, []any{len(f.Documents(t, "cleanupRuns")), enginetest.Holder(job(t, f))})
+	runs := f.Documents(t, "cleanupRuns")
+	enginetest.Want(t, "runs, and who holds the job", []any{1, ""}, []any{len(runs), enginetest.Holder(job(t, f))})
 	enginetest.Want(t, "summaries, of which alerts are made: the preview's and the first run's", 2, len(f.Summaries(t))-lines)
 	enginetest.Want(t, "severity", any("INFO"), oneLine(t, f, "is not planned again: run "+first.RunID)["severity"])
 
