@@ -75,7 +75,7 @@ func TestEmulatorsOfADemoProject(t *testing.T) {
 			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth},
 		},
 		"the hub before firebase.json": {firebase: `{"emulators":{"firestore":` + at(nobody) + `}}`,
-			hub:      `{"version":"14","origins":["http://127.0.0.1:1",` + fmt.Sprintf("%q", origin) + `]}`,
+			hub: `{"version":"14","origins":["http://127.0.0.1:1",` + fmt.Sprintf("%q", origin) + `]}`,
 			exported: map[string]string{"FIRESTORE_EMULATOR_HOST": fire, "FIREBASE_AUTH_EMULATOR_HOST": auth,
 				"STORAGE_EMULATOR_HOST": storage}},
 		"a hub that is gone": {firebase: `{"emulators":{"firestore":` + at(fire) + `,"auth":` + at(nobody) + `}}`,
