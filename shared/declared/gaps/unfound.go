@@ -115,12 +115,16 @@ func (l *lost) lacksOwn(ctx context.Context, w rule.Placed) (what, right string,
 		return l.noField(ctx, w.Of, field, err)
 	}
 	found, whole, err := some(ctx, l.Reader, w.Of, LookedIn)
-	var items []criteria.Lookup
-	for _, d := range found {
-		items = append(items, d.Lookup)
-	}
-	what, right = Unheard("document of "+w.Of.String(), w.Field, items, whole, l.guess)
+	what, right = Unheard("document of "+w.Of.String(), w.Field, lookups(found), whole, l.guess)
 	return what, right, err
+}
+
+// lookups returns how the fields of some documents are looked up.
+func lookups(found []documents.Document) (all []criteria.Lookup) {
+	for _, d := range found {
+		all = append(all, d.Lookup)
+	}
+	return all
 }
 
 // Unheard says that none of some items has a field, and asks for the right name; "" if one has it. Where these are not all, and
@@ -190,11 +194,7 @@ func Meant(ctx context.Context, r documents.Reader, in rule.Place, field string)
 	switch {
 	case field != "":
 		found, _, err := some(ctx, r, in, fewToName)
-		var items []criteria.Lookup
-		for _, d := range found {
-			items = append(items, d.Lookup)
-		}
-		return asking(likeIn(field, items)), err
+		return asking(likeIn(field, lookups(found))), err
 	case in.IsGroup(): // perhaps it is elsewhere
 		found, err := r.First(ctx, in.Query(documents.NameOnly...), "", 1)
 		if len(found) == 0 || err != nil {
